@@ -40,7 +40,7 @@ run: stack.yaml  ## serve TEMPLATE on 127.0.0.1:PORT (3000); LOG=json, ISSUER=co
 	@$(BIN)/python -m stepwire_local $(addprefix --template ,$(TEMPLATE)) --port $(PORT) $(if $(ISSUER),--issuer $(ISSUER)) $(ARGS)
 
 logs: .venv/ready  ## show the functions' log of the last demo or run; ARGS=--follow
-	@$(BIN)/python -m stepwire_local.terminal.logs $(ARGS)
+	@$(BIN)/python -m stepwire_local logs $(ARGS)
 
 services: build  ## serve the AWS services for `sam local` on 127.0.0.1:4566
 	@$(BIN)/python -m stepwire_local --services $(addprefix --template ,$(TEMPLATE)) $(ARGS)

@@ -8,8 +8,8 @@ from typing import Any, Final
 import pytest
 
 from stepwire_local import LocalStack
-from stepwire_local.__main__ import told
 from stepwire_local.cloudformation.template import load
+from stepwire_local.terminal.welcome import told
 from tests.docs.pages import ROOT, Page, page
 from tests.integration.stacks import AwsCalls, Deployed
 from tests.server.clients import ModernClient

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from stepwire_local import LocalStack
-from stepwire_local.gateway.exchanges import Exchange, Reader
+from stepwire_local.gateway.exchanges import Exchange, Reader, RequestLine
 from stepwire_local.issuer import SHAPES, LocalIssuer
 from stepwire_local.streams.task_changes import TaskChange, Told
 from tests.hosts.people import People
@@ -42,6 +42,9 @@ class Site:
     def answered(self, exchange: Exchange) -> None:
         """Receive a request to the API and its response."""
         line = self._reader.line_of(exchange)
+        if not isinstance(line, RequestLine):
+            self.methods[f"{line.method} {line.path}"] += 1
+            return
         headers = {name.lower(): value for name, value in exchange.request.headers}
         tool = "" if line.tool == "-" else f" {line.tool}"
         self.methods["resumed" if "last-event-id" in headers else f"{line.method}{tool}"] += 1

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from stepwire_local import LocalStack
-from stepwire_local.__main__ import operators_lines
 from stepwire_local.operating import account_of
+from stepwire_local.terminal.welcome import operators_lines
 from tests.docs.pages import page
 from tests.integration.stacks import ROOT
 from tests.waiting import HANG_GUARD

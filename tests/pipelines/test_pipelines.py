@@ -11,8 +11,8 @@ from mcp_types import TextContent
 
 from stepwire_client import TaskClient, connect
 from stepwire_local import FunctionError, LocalStack, StubError
-from stepwire_local.__main__ import told
 from stepwire_local.lambdas import functions
+from stepwire_local.terminal.welcome import told
 from stepwire_local.watching import Watching
 from tests.waiting import PATIENT
 

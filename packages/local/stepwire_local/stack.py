@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 from stepwire_local.account import stub_machines, tasks
 from stepwire_local.account.engine import ACCOUNT, shared_account
@@ -50,6 +50,9 @@ from stepwire_local.survey.stub_files import write_stubs
 from stepwire_local.survey.tools import faults
 
 _numbers = itertools.count(1)
+
+ENDPOINT: Final = "McpEndpoint"
+"""The output by which an endpoint of Stepwire is known; without it, an application speaks no MCP."""
 
 # The default address of `sam local start-api`.
 _START_API = "http://127.0.0.1:3000"
@@ -195,9 +198,14 @@ class LocalStack:
         return {name: found for one in reversed(self.deployments) for name, found in one.world.functions.items()}
 
     @property
+    def is_mcp(self) -> bool:
+        """Return whether the first stack is an endpoint of Stepwire."""
+        return ENDPOINT in self.outputs
+
+    @property
     def url(self) -> str:
-        """Return the URL of the MCP endpoint."""
-        return self.outputs.get("McpEndpoint", f"{self.base_url}/mcp")
+        """Return the URL of the MCP endpoint, or of the API of another application."""
+        return self.outputs.get(ENDPOINT, self.base_url)
 
     def __enter__(self) -> Self:
         with ExitStack() as undo:

@@ -4,7 +4,7 @@ The rule of a change: it touches only what differs, in place. Where it fails, th
 template that could be served.
 """
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,10 @@ class Deployment:
     def physical_ids(self) -> dict[str, str]:
         """Map the logical id of each created resource to its physical id, the value of Ref."""
         return {name: made.created.reference for name, made in self._made.items() if made.is_served}
+
+    def of_kind(self, kind: str) -> Sequence[str]:
+        """Return the physical ids of the resources of a type."""
+        return [one.created.reference for one in self._made.values() if one.is_served and one.resource.kind == kind]
 
     @property
     def parameters(self) -> dict[str, str]:

@@ -82,6 +82,15 @@ def declared_parameters(path: Path) -> Mapping[str, Any]:
     return _source(path).get("Parameters") or {}
 
 
+def declared_outputs(path: Path) -> Mapping[str, Any]:
+    """Return the section Outputs of a template, without translating it.
+
+    Raises:
+        TemplateError: the file is missing, not YAML, or no template.
+    """
+    return _source(path).get("Outputs") or {}
+
+
 def parse(path: Path) -> Any:
     """Return the content of a YAML file, with intrinsic functions in their long form.
 

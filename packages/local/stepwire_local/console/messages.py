@@ -1,4 +1,4 @@
-"""The MCP messages that went over the wire, as the console shows them.
+"""The requests and answers that went over the wire, as the console shows them; most are messages of MCP.
 
 The rules: memory is bounded, the oldest go first; no secret is kept: tokens, passwords, cookies and signing secrets are
 replaced before anything is stored. A message without secrets is kept as it was sent, to the letter.
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, cast
 
-from stepwire_local.gateway.exchanges import Exchange, Reader
+from stepwire_local.gateway.exchanges import Exchange, HttpLine, Reader, RequestLine
 
 LONGEST: Final = 64 * 1024  # characters of a body
 MOST_BYTES: Final = 8 * 1024 * 1024  # characters of all bodies and headers together
@@ -43,7 +43,7 @@ _PAIR_IN_WORDS: Final = re.compile(rf"((?:{_HIDDEN})\s*[:=]\s*)((?=\S*\d)[^\s&]{
 
 @dataclass(frozen=True)
 class Message:
-    """A request over HTTP and its response."""
+    """A request over HTTP and its response; one that is no message of MCP has no era, client, tool or task."""
 
     number: int
     time: str
@@ -118,11 +118,7 @@ def _message(exchange: Exchange, reader: Reader, number: int) -> Message:
     return Message(
         number=number,
         time=line.time,
-        era=line.era,
-        client=line.client,
-        method=line.method,
-        tool=line.tool,
-        task=line.task,
+        **_what(line),
         status=line.status,
         milliseconds=line.milliseconds,
         error=_words(line.error),
@@ -132,6 +128,12 @@ def _message(exchange: Exchange, reader: Reader, number: int) -> Message:
         response_headers=_headers(response.headers),
         response=redacted(response.body.decode(errors="replace")),
     )
+
+
+def _what(line: RequestLine | HttpLine) -> dict[str, str]:
+    if isinstance(line, RequestLine):
+        return {name: getattr(line, name) for name in ("era", "client", "method", "tool", "task")}
+    return {"era": "", "client": "", "method": f"{line.method} {line.path}", "tool": "", "task": ""}
 
 
 def _headers(headers: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:

@@ -20,6 +20,7 @@ from stepwire.manifests.definitions import INNER, states_in
 from stepwire_local.console import layout
 from stepwire_local.console.guard import refusal
 from stepwire_local.console.messages import Messages
+from stepwire_local.console.resources import Resources
 from stepwire_local.console.sign_in import Token
 from stepwire_local.console.tasks import Execution, Tasks, course_in, executions_of
 from stepwire_local.extras import Query, Refused, extras
@@ -95,6 +96,7 @@ class Console:
         self._sign_in = sign_in
         self._messages = Messages(first=time.time_ns() // 1_000_000)
         self._tasks = Tasks()
+        self._resources = Resources(stack, self._shown)
         self._definitions: dict[str, str] = {}  # by the digest under which the page asks for their drawings
 
     @property
@@ -135,7 +137,7 @@ class Console:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         path = str(scope["path"])
         is_page = path in ("/", _PREFIX)
-        if path == "/" and scope["method"] == "POST" and "origin" not in headers:
+        if path == "/" and scope["method"] == "POST" and "origin" not in headers and self._stack.is_mcp:
             return _json(404, _not_here(headers.get("host", "")))
         if why := refusal(scope["method"], headers, is_page=is_page):
             return _json(403, {"message": why})
@@ -143,12 +145,16 @@ class Console:
         try:
             if path.startswith(_API):
                 return self._data(scope["method"], path.removeprefix(_API), query, body)
-            return _file("index.html" if is_page else path.removeprefix(_PREFIX))
+            return _file(self._page if is_page else path.removeprefix(_PREFIX))
         except Refused as error:
             return _json(error.status, {"message": str(error)})
         except Exception:
             logger.exception("The console could not answer %s.", path)
             return _json(500, {"message": "The console failed; its terminal says why."})
+
+    @property
+    def _page(self) -> str:
+        return "index.html" if self._stack.is_mcp else "application.html"
 
     def _data(self, method: str, path: str, query: Query, body: bytes) -> Response:
         name, _, rest = path.partition("/")
@@ -160,6 +166,7 @@ class Console:
             ("GET", "messages"): lambda _, asked, _body: self._wire(asked),
             ("POST", "token"): lambda _, _asked, _body: {"token": self._sign_in() if self._sign_in else None},
         }
+        served |= self._resources.routes
         for part in self._stack.parts:
             served |= part.routes
         found = served.get((method, name))

@@ -76,10 +76,11 @@ def executions_of(task_id: str, arns: Iterable[str]) -> Sequence[Execution]:
         for execution in list(machine.executions)
         if task_id in str(execution.name)
     ]
-    return [_execution(one) for one in sorted(found, key=lambda one: (one.start_date, str(one.name)))]
+    return [execution_of(one) for one in sorted(found, key=lambda one: (one.start_date, str(one.name)))]
 
 
-def _execution(execution: Any) -> Execution:
+def execution_of(execution: Any) -> Execution:
+    """Return an execution of the simulated Step Functions."""
     return Execution(
         arn=str(execution.execution_arn),
         name=str(execution.name),

@@ -1,4 +1,4 @@
-"""Summaries of requests and responses, one line each: which MCP client called what, and the outcome.
+"""Summaries of requests and responses, one line each: what was called, and the outcome; of MCP, which client called.
 
 Pure, except for a memory of client names, which only the first request of a session contains. The rule: text from
 clients and servers is shown as text; unprintable characters, such as escape sequences, become a question mark.
@@ -17,6 +17,7 @@ from stepwire_local.gateway.http_api import Request, Response
 _META: Final = "io.modelcontextprotocol/"
 _SESSIONS: Final = 1_000  # whose clients are remembered
 _LONGEST: Final = 300  # characters of a text
+_MCP_HEADERS: Final = ("mcp-protocol-version", "mcp-session-id", "mcp-method")
 NONE: Final = "-"
 
 
@@ -33,8 +34,20 @@ class Exchange:
 
 
 @dataclass(frozen=True)
+class HttpLine:
+    """The fields of a line about a request that is no message of MCP."""
+
+    time: str  # ISO 8601
+    method: str
+    path: str  # or the route, where the path may be a link that authorizes
+    status: int
+    milliseconds: int
+    error: str = ""  # the body of a refusal
+
+
+@dataclass(frozen=True)
 class RequestLine:
-    """The fields of a line about an exchange; `NONE` for a missing one."""
+    """The fields of a line about a message of MCP; `NONE` for a missing one."""
 
     time: str  # ISO 8601
     era: str  # the version of the protocol
@@ -60,10 +73,12 @@ class Reader:
     def __init__(self) -> None:
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
 
-    def line_of(self, exchange: Exchange) -> RequestLine:
+    def line_of(self, exchange: Exchange) -> RequestLine | HttpLine:
         """Return the line about an exchange."""
         request, response = exchange.request, exchange.response
         asked, answered = _first(_messages(request.headers, request.body)), _answer(response)
+        if not _is_mcp(request, asked):
+            return _http_line(exchange)
         params, result = as_object(asked.get("params")), as_object(answered.get("result"))
         session = self._session_of(request, response, params, result)
         tool = params.get("name") if asked.get("method") == "tools/call" else None
@@ -72,7 +87,7 @@ class Reader:
             time=exchange.at.isoformat(timespec="milliseconds"),
             era=session.era,
             client=session.client,
-            method=_shown(asked.get("method")) if "method" in asked else _shown(_place_of(exchange)),
+            method=_shown(asked.get("method") or f"{request.method} {request.path}"),
             tool=_shown(tool),
             task=_shown(task),
             status=response.status,
@@ -102,10 +117,22 @@ class Reader:
             self._sessions.popitem(last=False)
 
 
-def _place_of(exchange: Exchange) -> str:
-    """Return the method and the path; of a path with a variable, the route: it may be a link that authorizes."""
+def _is_mcp(request: Request, asked: Mapping[str, Any]) -> bool:
+    """Return whether a request is of MCP: a message of JSON-RPC, or what only its clients send, such as a DELETE."""
+    return asked.get("jsonrpc") == "2.0" or any(_header(request.headers, name) for name in _MCP_HEADERS)
+
+
+def _http_line(exchange: Exchange) -> HttpLine:
+    request, response = exchange.request, exchange.response
     is_secret = "{" in exchange.route and "+}" not in exchange.route
-    return exchange.route if is_secret else f"{exchange.request.method} {exchange.request.path}"
+    return HttpLine(
+        time=exchange.at.isoformat(timespec="milliseconds"),
+        method=_shown(request.method),
+        path=_shown(exchange.route.partition(" ")[2] if is_secret else request.path),
+        status=response.status,
+        milliseconds=round(exchange.seconds * 1000),
+        error=_error(response, {}, {}),
+    )
 
 
 def _agent(request: Request) -> str:

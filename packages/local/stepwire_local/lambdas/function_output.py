@@ -129,6 +129,7 @@ def _opened(folder: Path, command: str) -> FunctionOutput:
     path = folder / f"{command}-{datetime.now().astimezone():%Y%m%d-%H%M%S}-{os.getpid()}.jsonl"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".gitignore").write_text("*\n", encoding="utf-8")  # it is in somebody's project
         output = FunctionOutput(path)
         for old in files_in(folder)[_FILES:]:
             old.unlink(missing_ok=True)

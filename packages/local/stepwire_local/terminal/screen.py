@@ -18,7 +18,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.text import Text
 
-from stepwire_local.gateway.exchanges import NONE, Exchange, Reader, RequestLine
+from stepwire_local.gateway.exchanges import NONE, Exchange, HttpLine, Reader, RequestLine
 from stepwire_local.lambdas.function_output import FunctionOutput
 from stepwire_local.streams.task_changes import TaskChange, Told
 
@@ -63,7 +63,7 @@ class Screen:
     def answered(self, exchange: Exchange) -> None:
         """Show a request and its response."""
         line = self._reader.line_of(exchange)
-        if line.tool == NONE:
+        if isinstance(line, RequestLine) and line.tool == NONE:
             line = dataclasses.replace(line, tool=self._tools.get(line.task, NONE))
         self._show("request", self._request_text(line), dataclasses.asdict(line))
 
@@ -108,11 +108,11 @@ class Screen:
         facts = {"time": at.isoformat(timespec="milliseconds"), "level": "ERROR" if is_fault else "INFO"}
         self._show("files", text, {**facts, "message": words})
 
-    def _request_text(self, line: RequestLine) -> Text:
+    def _request_text(self, line: RequestLine | HttpLine) -> Text:
         at = datetime.fromisoformat(line.time)
-        words = _all_columns(line)
+        words = _columns(line)
         if self._console.is_terminal and len("hh:mm:ss ") + len(words) > self._console.width:
-            words = _few_columns(line)
+            words = _narrow(line)
         style = "red" if line.error or line.status >= 500 else _NO_STYLE  # noqa: PLR2004  # the bounds of HTTP
         text = Text.assemble((f"{at:%H:%M:%S}", "dim"), " ", (words, style))
         if line.error:
@@ -136,7 +136,9 @@ class Screen:
                     print(f"warning: the lines of the stack end here: {fault}", file=sys.__stderr__)
 
 
-def _all_columns(line: RequestLine) -> str:
+def _columns(line: RequestLine | HttpLine) -> str:
+    if isinstance(line, HttpLine):
+        return f"{line.method:<7} {line.path:<40} {line.status} {line.milliseconds:>5} ms"
     status = f"{line.status} {line.task_status}".rstrip()
     return (
         f"{line.era:<10} {line.client:<16} {line.method:<14} {line.tool:<16} {line.task:<36} "
@@ -144,8 +146,10 @@ def _all_columns(line: RequestLine) -> str:
     )
 
 
-def _few_columns(line: RequestLine) -> str:
-    """Format a line for 80 columns: without the task's status, and with only the end of its id."""
+def _narrow(line: RequestLine | HttpLine) -> str:
+    """Format a line for 80 columns: a message of MCP without the task's status, and with only the end of its id."""
+    if isinstance(line, HttpLine):
+        return f"{line.method:<7} {_cut(line.path, 40):<40} {line.status} {line.milliseconds:>5} ms"
     task = line.task if line.task == NONE else f"..{line.task[-4:]}"
     return (
         f"{line.era:<10} {_cut(line.client, 8):<8} {_cut(line.method, 12):<12} {_cut(line.tool, 15):<15} {task:<6} "

@@ -12,7 +12,7 @@ import threading
 
 import boto3
 
-import stepwire_local
+from stepwire_local import LocalStack
 from stepwire_local.account.engine import simulated_aws
 
 

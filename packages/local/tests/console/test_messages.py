@@ -13,11 +13,14 @@ from stepwire_local.gateway.http_api import Request, Response
 TASK = "01m8284mr61jc4bzcf42pq8ngrh6dx1rvwa1"
 JWT = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl"
 
+_JSON = ("content-type", "application/json")
+_MCP = ("mcp-protocol-version", "2025-11-25")
+
 
 def exchange(body: Any = None, answer: str = "{}", *headers: tuple[str, str]) -> Exchange:
     text = body if isinstance(body, str) else json.dumps(body or {})
-    request = Request("POST", "/mcp", "", [("content-type", "application/json"), *headers], text.encode(), "127.0.0.1")
-    response = Response(200, [("content-type", "application/json"), ("set-cookie", "a=b")], answer.encode())
+    request = Request("POST", "/mcp", "", [_JSON, _MCP, *headers], text.encode(), "127.0.0.1")
+    response = Response(200, [_JSON, ("set-cookie", "a=b")], answer.encode())
     return Exchange(request, response, datetime(2026, 11, 1, tzinfo=UTC), 0.01)
 
 

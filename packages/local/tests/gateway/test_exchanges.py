@@ -1,12 +1,13 @@
 """The line that the terminal shows of a request and its answer."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from stepwire_local.gateway.exchanges import NONE, Exchange, Reader, RequestLine
+from stepwire_local.gateway.exchanges import NONE, Exchange, HttpLine, Reader, RequestLine
 from stepwire_local.gateway.http_api import Request, Response
 
 AT = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
@@ -23,14 +24,20 @@ def exchange(
     sent: Json | None = None,
     got: Json | None = None,
 ) -> Exchange:
-    body = asked if isinstance(asked, bytes) else json.dumps(asked).encode()
+    body = asked if isinstance(asked, bytes) else json.dumps({"jsonrpc": "2.0", **asked}).encode()
     answer = answered if isinstance(answered, bytes) else json.dumps(answered).encode()
     request = Request("POST", "/mcp", "", list((sent or {}).items()), body, "127.0.0.1")
     return Exchange(request, Response(status, list((got or {}).items()), answer), AT, 0.0344)
 
 
+def read_by(reader: Reader, seen: Exchange) -> RequestLine:
+    line = reader.line_of(seen)
+    assert isinstance(line, RequestLine)
+    return line
+
+
 def line_of(*args: Any, **kwargs: Any) -> RequestLine:
-    return Reader().line_of(exchange(*args, **kwargs))
+    return read_by(Reader(), exchange(*args, **kwargs))
 
 
 def test_the_line_of_a_modern_call_has_the_client_the_tool_and_the_task() -> None:
@@ -59,11 +66,10 @@ def test_the_client_of_a_legacy_session_is_known_from_its_first_request() -> Non
     opened = {"id": 1, "result": {"protocolVersion": "2025-11-25"}}
     session = {"Mcp-Session-Id": "one"}
 
-    first = reader.line_of(exchange({"id": 1, "method": "initialize", "params": params}, opened, got=session))
-    later = reader.line_of(exchange({"id": 2, "method": "tasks/get", "params": {"taskId": TASK}}, sent=session))
-    other = reader.line_of(
-        exchange({"id": 3, "method": "ping"}, sent={"mcp-session-id": "two", "user-agent": "x/1 (y)"})
-    )
+    first = read_by(reader, exchange({"id": 1, "method": "initialize", "params": params}, opened, got=session))
+    later = read_by(reader, exchange({"id": 2, "method": "tasks/get", "params": {"taskId": TASK}}, sent=session))
+    agent = {"mcp-session-id": "two", "user-agent": "x/1 (y)"}
+    other = read_by(reader, exchange({"id": 3, "method": "ping"}, sent=agent))
 
     assert (first.client, first.era) == ("vscode", "2025-11-25")
     assert (later.client, later.era, later.task) == ("vscode", "2025-11-25", TASK)
@@ -94,13 +100,48 @@ def test_the_line_of_a_failed_call_has_the_reason(answered: Json | bytes, status
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{", b"[]", b"[[[", b"null", b"\xff\xfe", b'{"params": [], "method": {}}', b"[" * 100_000]
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"[[[",
+        b"null",
+        b"\xff\xfe",
+        b'{"params": [], "method": {}}',
+        b'{"method": "card"}',
+        b"[" * 100_000,
+    ],
 )
 def test_a_request_outside_mcp_is_named_by_its_path(body: bytes) -> None:
-    line = line_of(body, b"not json either", 400)
+    line = Reader().line_of(exchange(body, b"not json either", 400))
 
-    assert line.method in ("POST /mcp", "{}")
-    assert (line.client, line.tool, line.task, line.error) == (NONE, NONE, NONE, "not json either")
+    assert line == HttpLine(
+        time="2026-11-22T08:30:00.000+00:00",
+        method="POST",
+        path="/mcp",
+        status=400,
+        milliseconds=34,
+        error="not json either",
+    )
+
+
+def test_of_a_path_with_a_variable_the_route_is_named_for_it_may_be_a_link_that_authorizes() -> None:
+    seen = exchange(b"")
+
+    line = Reader().line_of(replace(seen, route="GET /links/{secret}"))
+    whole = Reader().line_of(replace(seen, route="GET /{proxy+}"))
+
+    assert isinstance(line, HttpLine)
+    assert isinstance(whole, HttpLine)
+    assert (line.path, whole.path) == ("/links/{secret}", "/mcp")
+
+
+@pytest.mark.parametrize("name", ["MCP-Protocol-Version", "mcp-session-id", "Mcp-Method"])
+def test_a_request_with_a_header_of_mcp_is_one_of_it_whatever_its_body(name: str) -> None:
+    line = line_of(b"", sent={name: "x"})
+
+    assert line.method == "POST /mcp"
 
 
 def test_control_characters_of_a_request_are_escaped() -> None:
@@ -116,8 +157,8 @@ def test_the_clients_of_a_thousand_sessions_are_remembered() -> None:
     reader = Reader()
     for number in range(1_001):
         params = {"clientInfo": {"name": f"client {number}"}}
-        reader.line_of(exchange({"method": "initialize", "params": params}, got={"mcp-session-id": str(number)}))
+        read_by(reader, exchange({"method": "initialize", "params": params}, got={"mcp-session-id": str(number)}))
 
-    second, first = (reader.line_of(exchange({}, sent={"mcp-session-id": number})) for number in ("1", "0"))
+    second, first = (read_by(reader, exchange({}, sent={"mcp-session-id": number})) for number in ("1", "0"))
 
     assert (first.client, second.client) == (NONE, "client 1")

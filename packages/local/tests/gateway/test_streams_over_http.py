@@ -80,7 +80,7 @@ def told(response: httpx.Response) -> Any:
 
 @pytest.mark.parametrize("method", ["POST", "GET"])
 def test_a_stream_passes_unchanged_and_with_its_length(stack: LocalStack, method: str) -> None:
-    response = CLIENT.request(method, stack.url, headers={"accept": "text/event-stream"})
+    response = CLIENT.request(method, f"{stack.base_url}/mcp", headers={"accept": "text/event-stream"})
 
     assert response.status_code == 200
     assert response.headers["content-type"] == "text/event-stream"
@@ -94,14 +94,14 @@ def test_a_stream_passes_unchanged_and_with_its_length(stack: LocalStack, method
 def test_a_get_passes_its_headers_and_no_body(stack: LocalStack) -> None:
     sent = {"Accept": "text/event-stream", "Last-Event-ID": "7:MjA=", "Mcp-Session-Id": "a.b-c"}
 
-    seen = told(CLIENT.get(stack.url, headers=sent))
+    seen = told(CLIENT.get(f"{stack.base_url}/mcp", headers=sent))
 
     assert (seen["method"], seen["body"]) == ("GET", None)
     assert {name: seen["headers"][name.lower()] for name in sent} == sent
 
 
 def test_a_delete_passes_its_session(stack: LocalStack) -> None:
-    response = CLIENT.delete(stack.url, headers={"Mcp-Session-Id": "a.b-c"})
+    response = CLIENT.delete(f"{stack.base_url}/mcp", headers={"Mcp-Session-Id": "a.b-c"})
 
     assert (response.status_code, response.content) == (204, b"")
     assert response.headers["mcp-session-id"] == "a.b-c"
@@ -111,7 +111,7 @@ def test_a_hundred_streams_are_served_at_once(stack: LocalStack, tmp_path: Path)
     def follow(number: int) -> Any:
         meeting = {"x-meet": str(tmp_path), "x-count": "100"}
         headers = {"accept": "text/event-stream", "last-event-id": str(number), **meeting}
-        return told(CLIENT.get(stack.url, headers=headers))["headers"]["last-event-id"]
+        return told(CLIENT.get(f"{stack.base_url}/mcp", headers=headers))["headers"]["last-event-id"]
 
     with ThreadPoolExecutor(100) as pool:
         answers = list(pool.map(follow, range(100)))
@@ -121,9 +121,9 @@ def test_a_hundred_streams_are_served_at_once(stack: LocalStack, tmp_path: Path)
 
 def test_a_client_that_disconnects_does_not_affect_the_others(stack: LocalStack) -> None:
     with pytest.raises(httpx.ReadTimeout):
-        CLIENT.get(stack.url, headers={"x-seconds": "60"}, timeout=httpx.Timeout(HANG_GUARD, read=0.1))
+        CLIENT.get(f"{stack.base_url}/mcp", headers={"x-seconds": "60"}, timeout=httpx.Timeout(HANG_GUARD, read=0.1))
 
-    assert CLIENT.get(stack.url).status_code == 200
+    assert CLIENT.get(f"{stack.base_url}/mcp").status_code == 200
 
 
 def test_the_server_listens_on_the_loopback_address_only(stack: LocalStack) -> None:

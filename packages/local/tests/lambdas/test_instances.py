@@ -126,7 +126,7 @@ def test_a_failed_invocation_counts_as_a_turn(template: Path) -> None:
 
 def test_concurrent_requests_take_turns(template: Path) -> None:
     def calls(_: int) -> int:
-        return httpx.post(stack.url, json={}, timeout=HANG_GUARD).json()["calls"]
+        return httpx.post(f"{stack.base_url}/mcp", json={}, timeout=HANG_GUARD).json()["calls"]
 
     with LocalStack(template, instances=2) as stack, ThreadPoolExecutor(8) as pool:
         counts = list(pool.map(calls, range(16)))

@@ -26,7 +26,7 @@ LONG = "Unknown tool 'profile_everything'. tools/list names the tools there are.
 
 def exchange(method: str = "tools/call", **answer: Any) -> Exchange:
     params = {"name": "profile_dataset_of_penguins", "taskId": TASK, "clientInfo": {"name": "Visual Studio Code"}}
-    body = json.dumps({"id": 1, "method": method, "params": params}).encode()
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
     answered = json.dumps({"id": 1, **answer}).encode()
     headers = [("mcp-protocol-version", "2025-11-25")]
     return Exchange(
@@ -121,7 +121,7 @@ def test_errors_are_red_on_a_terminal_with_colours_only(variables: dict[str, str
 
 
 def test_a_poll_names_the_tool_of_its_task() -> None:
-    body = json.dumps({"method": "tasks/get", "params": {"taskId": TASK}}).encode()
+    body = json.dumps({"jsonrpc": "2.0", "method": "tasks/get", "params": {"taskId": TASK}}).encode()
     poll = Exchange(Request("POST", "/mcp", "", [], body, ""), Response(200), datetime.now(UTC), 0.01)
 
     _, line = shown(CREATED, poll)

@@ -80,7 +80,7 @@ KINDS = {
         _log_group,
         served=("LogGroupName",),
         harmless=("RetentionInDays", "KmsKeyId", "LogGroupClass"),
-        note="log groups: the output of all functions goes to one file, which `make logs` shows",
+        note="log groups: the output of all functions goes to one file, which `stepwire-local logs` shows",
         update=keep,
     ),
 }

@@ -5,13 +5,14 @@ import { h, clock, pretty } from "./dom.js";
 const MOST = 400;
 
 export class Wire {
-  constructor(taskId = null) {
+  // Messages of a task or of all; `polls`: whether there may be polls, which can be hidden.
+  constructor(taskId = null, { polls = true } = {}) {
     this.taskId = taskId;
     this.last = 0;
     this.rows = h("ol", { class: "wire" });
     this.filter = h("input", { type: "checkbox", id: `polls-${taskId ?? "all"}`, onchange: () => this.element.classList.toggle("no-polls", this.filter.checked) });
     this.none = h("p", { class: "quiet" }, "No messages yet.");
-    this.element = h("div", { class: "wire-box" }, h("div", { class: "field boolean" }, this.filter, h("label", { for: this.filter.id }, "Hide polls")), this.none, this.rows);
+    this.element = h("div", { class: "wire-box" }, polls && h("div", { class: "field boolean" }, this.filter, h("label", { for: this.filter.id }, "Hide polls")), this.none, this.rows);
   }
 
   async refresh(api) {

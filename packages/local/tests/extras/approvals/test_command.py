@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from packages.local.tests.test_command import ROOT, serving
+from packages.local.tests.commands.test_serve import ROOT, serving
 from tests.ports import free_port
 from tests.waiting import HANG_GUARD
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from packages.local.tests.test_command import ROOT, call, failed_here, refused, serving, untouched_process
+from packages.local.tests.commands.test_serve import ROOT, call, failed_here, refused, serving, untouched_process
 from stepwire_local.__main__ import main
 from tests.waiting import until
 

@@ -1,4 +1,4 @@
-"""`make logs`: the records of a log file as lines for people."""
+"""`stepwire-local logs`: the records of a log file as lines for people."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from stepwire_local.terminal.logs import main, text_of
+from stepwire_local.commands.logs import run, text_of
+from stepwire_local.commands.options import options_of
 
 EMF = {
     "_aws": {"Timestamp": 1, "CloudWatchMetrics": [{"Namespace": "Stepwire", "Metrics": [{"Name": "Created"}]}]},
@@ -68,7 +69,7 @@ def test_the_newest_file_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[
     (tmp_path / "run-1.jsonl").write_text(line(text="old") + "\n")
     (tmp_path / "run-2.jsonl").write_text(line(text="new") + "\n" + line(text="unfinished"))
 
-    code = main(["--folder", str(tmp_path)])
+    code = run(options_of(["logs", "--folder", str(tmp_path)]))
 
     shown = capsys.readouterr().out
     assert code == 0
@@ -89,7 +90,7 @@ def test_new_lines_are_followed(tmp_path: Path, capsys: pytest.CaptureFixture[st
         with path.open("a") as file:
             file.write(part)
 
-    code = main([str(path), "--follow"], wait=write_more)
+    code = run(options_of(["logs", str(path), "--follow"]), wait=write_more)
 
     assert code == 0
     assert [shown.split()[-1] for shown in capsys.readouterr().out.splitlines()[1:]] == ["first", "second"]
@@ -99,7 +100,7 @@ def test_new_lines_are_followed(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_without_a_file_the_error_names_the_command_that_writes_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
-    code = main(["--folder", str(tmp_path), *arguments])
+    code = run(options_of(["logs", "--folder", str(tmp_path), *arguments]))
 
     assert code == 1
-    assert "make demo and make run write one." in capsys.readouterr().err
+    assert "whoever serves a template writes one." in capsys.readouterr().err

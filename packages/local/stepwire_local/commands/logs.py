@@ -1,4 +1,4 @@
-"""Show the functions' log of the last run, one line per record: `make logs`.
+"""Show the functions' log of the last run, one line per record.
 
 Exit code 0, or 1 if there is no log file yet.
 """
@@ -9,7 +9,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -17,7 +17,7 @@ from typing import Any, Final, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from stepwire_local.lambdas.function_output import FOLDER, files_in
+from stepwire_local.lambdas.function_output import files_in
 
 _PAUSE: Final = 0.2  # seconds between two looks at a file that grows
 # Fields of a record that the line already has, or that are the same in every record.
@@ -25,16 +25,11 @@ _KNOWN: Final = frozenset(("level", "location", "message", "timestamp", "service
 _STYLES: Final = {"ERROR": "red", "CRITICAL": "red", "WARNING": "yellow"}
 
 
-def main(arguments: Sequence[str] | None = None, *, wait: Callable[[float], None] = time.sleep) -> int:
-    """Run the command line."""
-    parser = argparse.ArgumentParser(prog="make logs", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("file", nargs="?", type=Path, help="one file (default: the newest)")
-    parser.add_argument("--follow", "-f", action="store_true", help="show new lines until Ctrl-C")
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the files are (default: %(default)s)")
-    options = parser.parse_args(arguments)
-    path = options.file or next(iter(files_in(options.folder)), None)
+def run(options: argparse.Namespace, *, wait: Callable[[float], None] = time.sleep) -> int:
+    """Show the file that is meant; with `follow`, what is added to it, too."""
+    path: Path | None = options.file or next(iter(files_in(options.folder)), None)
     if path is None or not path.is_file():
-        sys.stderr.write(f"There is no {path or f'log in {options.folder}'}: make demo and make run write one.\n")
+        sys.stderr.write(f"There is no {path or f'log in {options.folder}'}: whoever serves a template writes one.\n")
         return 1
     with contextlib.suppress(KeyboardInterrupt):
         _show(path, wait if options.follow else None)
@@ -102,7 +97,3 @@ def _pairs(values: Mapping[str, Any]) -> str:
 
 def _printable(text: str) -> str:
     return "".join(one if one.isprintable() or one in "\n\t" else "?" for one in text)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -7,12 +7,10 @@ import re
 import signal
 import subprocess
 import sys
-from argparse import Namespace
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
-from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +21,15 @@ import pytest
 
 from packages.local.tests.conftest import TEMPLATE
 from stepwire_local import LocalStack
-from stepwire_local.__main__ import main, not_served, services_welcome
+from stepwire_local.__main__ import main
 from stepwire_local.account.engine import ACCOUNT
+from stepwire_local.terminal.welcome import not_served, services_welcome
 from tests.adopted import ADOPTER
 from tests.ports import free_port
 from tests.sign_in.mcp_2 import seen_by_mcp_2
 from tests.waiting import HANG_GUARD, until
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 Json = dict[str, Any]
 COMMAND = [sys.executable, "-m", "stepwire_local"]
 
@@ -89,7 +88,7 @@ class Served:
 
     def records(self) -> list[Json]:
         """Return the records in the functions' log."""
-        (path,) = self.logs.iterdir()
+        (path,) = self.logs.glob("*.jsonl")
         return [json.loads(line) for line in path.read_text().splitlines()]
 
 
@@ -103,7 +102,7 @@ def serving(logs: Path, template: Path, *arguments: str, **variables: str) -> Ge
         signal.signal(signal.SIGHUP, before)
         assert process.stdout is not None
         first = process.stdout.readline()
-        found = re.search(r"http://127\.0\.0\.1:\d+/mcp", first)
+        found = re.search(r"http://127\.0\.0\.1:\d+(/mcp)?", first)
         assert found, process.communicate()
         try:
             yield Served(process, found[0], logs, [first.rstrip("\n")])
@@ -251,7 +250,7 @@ def test_a_wait_may_be_shortened(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_for_a_program_every_line_is_json(tmp_path: Path) -> None:
     with serving(tmp_path / "logs", TEMPLATE, LOG="json") as served:
-        httpx.post(served.url, json={"method": "ping"}, timeout=HANG_GUARD)
+        httpx.post(served.url, json={"jsonrpc": "2.0", "method": "ping"}, timeout=HANG_GUARD)
         served.stop()
 
     serves, request = map(json.loads, served.lines)
@@ -298,6 +297,6 @@ def test_services_listen_on_one_named_address(address: str, words: str) -> None:
 def test_services_that_other_machines_can_reach_show_a_warning(address: str, warns: bool) -> None:
     stack = LocalStack(TEMPLATE, services_at=address)
 
-    text = services_welcome(stack, Namespace(host=IPv4Address(address), env_vars=Path("env.json")))
+    text = services_welcome(stack, address, Path("env.json"))
 
     assert (f"WARNING: every client that reaches {address}" in text) is warns

@@ -1,0 +1,70 @@
+"""Invoke a function of the application that is served, as its console does.
+
+The rule: the event is checked before anything is sent. A function may take 15 minutes, so nothing here ends the wait.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlsplit
+from urllib.request import Request, urlopen
+
+from stepwire_local.errors import LocalStackError
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what a function returns, or why it failed.
+
+    Raises:
+        LocalStackError: the event is no JSON, nothing is served there, or it has no such function.
+    """
+    outcome = _asked(options.url, options.function, _event(options.event))
+    if error := outcome.get("error"):
+        where = "".join(outcome.get("trace") or ())
+        sys.stderr.write(f"{where}error: {options.function} failed: {error}\n")
+        return 1
+    sys.stdout.write(json.dumps(outcome.get("result"), indent=2, ensure_ascii=False) + "\n")
+    return 0
+
+
+def _event(text: str) -> bytes:
+    """Return the event: JSON itself, of a file, or of standard input."""
+    try:
+        found = sys.stdin.read() if text == "-" else text if text.lstrip()[:1] in ("{", "[", '"') else _read(text)
+        json.loads(found)
+    except OSError as error:
+        raise LocalStackError(f"{text} cannot be read: {error.strerror}. Write JSON, or the name of a file.") from error
+    except ValueError as error:
+        raise LocalStackError(f"The event is no JSON: {error}.") from error
+    return found.encode()
+
+
+def _read(name: str) -> str:
+    return Path(name).read_text(encoding="utf-8")
+
+
+def _asked(url: str, function: str, event: bytes) -> dict[str, Any]:
+    origin = "{0.scheme}://{0.netloc}".format(urlsplit(url))
+    # What the console's page sends too, and no page elsewhere can.
+    headers = {"content-type": "application/json", "origin": origin, "x-stepwire-console": "1"}
+    asked = Request(f"{origin}/console/api/invocations/{quote(function)}", event, headers)  # noqa: S310  # of the user
+    try:
+        with urlopen(asked) as answered:  # noqa: S310  # the same
+            return json.load(answered)
+    except HTTPError as error:
+        raise LocalStackError(_refusal(error)) from error
+    except (URLError, ValueError, OSError) as error:
+        why = getattr(error, "reason", error)
+        raise LocalStackError(
+            f"Nothing is served at {origin} ({why}). Start it with stepwire-local, or name its address with --url."
+        ) from error
+
+
+def _refusal(error: HTTPError) -> str:
+    try:
+        return str(json.load(error)["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"{error.url} answered with status {error.code}: no application is served there by stepwire-local."
