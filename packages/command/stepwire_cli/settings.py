@@ -47,18 +47,6 @@ class Settings:
             raise CommandError(f"Which server? Write --url URL, or set {URL}.")
         return self.url
 
-    def bearer(self) -> str | None:
-        """Return the token, if one is given.
-
-        Raises:
-            CommandError: its file cannot be read.
-        """
-        if self.token is not None or self.token_file is None:
-            return self.token or None
-        from stepwire_cli.token_files import token_in
-
-        return token_in(self.token_file, "--token-file").strip()
-
     def command(self, *words: str) -> str:
         """Return a command line that reaches the same server."""
         where = () if os.environ.get(URL) == self.url or not self.url else ("--url", self.url)

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from stepwire_cli.settings import Auth, Settings
+from stepwire_cli.token_files import bearer_of
 
 
 class Bearer(httpx2.Auth):
@@ -78,7 +79,7 @@ def auth_of(settings: Settings, *, is_interactive: bool) -> httpx2.Auth | None:
     Raises:
         CommandError: the token, the credentials or the Region cannot be had.
     """
-    token = settings.bearer()
+    token = bearer_of(settings)
     if settings.auth is Auth.SIGV4:
         return SigV4(settings.profile, settings.region, settings.endpoint())
     if token is not None and settings.auth is Auth.AUTO:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from stepwire_cli.exits import CommandError
-from stepwire_cli.settings import reason
+from stepwire_cli.settings import Settings, reason
 
 LARGEST_TOKEN: Final = 65_536  # characters
 _JWT: Final = re.compile(r"(?i:bearer\s+)?eyJ[A-Za-z0-9_-]+\.")
@@ -17,6 +17,17 @@ _EXPOSED: Final = (
     "A token on the command line can be read by every user of this machine, and is now in the shell's history: "
     "consider it stolen, and revoke it. Give a token by the name of a file, or to --jwt by standard input (--jwt -)."
 )
+
+
+def bearer_of(settings: Settings) -> str | None:
+    """Return the token that the options give, if they give one.
+
+    Raises:
+        CommandError: its file cannot be read.
+    """
+    if settings.token is not None or settings.token_file is None:
+        return settings.token or None
+    return token_in(settings.token_file, "--token-file").strip()
 
 
 def token_in(file: Path, option: str) -> str:
