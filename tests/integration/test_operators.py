@@ -14,10 +14,12 @@ from botocore import xform_name
 
 from packages.command.tests.wrap.account import Time
 from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.endpoint import Endpoint
+from stepwire_cli.account.lives import Lives
 from stepwire_cli.account.operating import Where
 from stepwire_cli.account.pacing import Pacer
-from stepwire_cli.account.showing import Shown, as_json, history_rows, text_rows
-from stepwire_cli.account.tasks import Executions, Fate, Tasks
+from stepwire_cli.account.showing import Shown, as_json, text_rows, timeline_rows
+from stepwire_cli.account.tasks import Fate, Tasks
 from stepwire_local import at_once
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, ModernClient
@@ -53,10 +55,11 @@ def looked_at(stack: Deployed, task_id: str, **more: Any) -> Shown:
     """Look at a task as the command does."""
     time = Time()
     calls = Calls(stack.stack.client, Pacer(lambda: time.now, time.sleep))
-    task = Tasks(calls, stack.stack.physical_ids["TasksTable"]).find(task_id)
-    run = Executions(calls).read(task, with_output=bool(more.get("with_data")))
+    table, at = stack.stack.physical_ids["TasksTable"], datetime.now(UTC)
+    task = Tasks(calls, table).find(task_id)
+    lives = Lives(calls, Endpoint(calls, WHERE.stack), table, lines=50, with_output=bool(more.get("with_data")))
     where = replace(WHERE, sweep=stack.stack.physical_ids["SweepFunction"])
-    return Shown(task, run, where, datetime.now(UTC), **more)
+    return Shown(task, lives.read(task, at), where, at, **more)
 
 
 def command_of(shown: Shown, words: str) -> list[str]:
@@ -98,11 +101,11 @@ def test_a_task_that_asks_shows_where_it_is_and_what_it_waits_for(stack: Deploye
     assert f"#/v2/executions/details/{shown.run.arn}" in text_rows(shown)[-1]
     assert shown.waits[0].startswith("its caller's answer to question 1: a form, key approval, until ")
     assert shown.waits[1].startswith("state AskForApproval, since ")
-    history = "\n".join(history_rows(shown))
-    for words in ("the task was created, by a call of approve_refund", "the execution began",
+    timeline = "\n".join(timeline_rows(shown))
+    for words in ("stored: a task of approve_refund", "the execution began",
                   "state IsApprovalNeeded began (Choice)", "state AskForApproval began (Task)",
                   "it called lambda:invoke.waitForTaskToken"):  # fmt: skip
-        assert words in history
+        assert words in timeline
 
 
 def test_nothing_of_the_caller_is_shown_unless_it_is_asked_for(stack: Deployed, task_id: str) -> None:
@@ -129,7 +132,7 @@ def test_the_command_that_stops_the_execution_cancels_the_task(
     until(lambda: client.task("get", task_id).result["status"] == "cancelled")
     after = looked_at(stack, task_id)
     assert (after.status, after.waits) == ("cancelled", [])
-    assert any("the execution was stopped" in row for row in history_rows(after))
+    assert any("the execution was stopped" in row for row in timeline_rows(after))
     assert "Stop its execution" not in "".join(step.words for step in after.steps)
 
 
@@ -161,7 +164,7 @@ def test_an_end_that_was_not_heard_is_found_by_the_sweep_that_a_command_runs(
     shown = looked_at(stack, task_id)
     assert shown.run is not None
 
-    late = replace(shown, run=replace(shown.run, fate=Fate.ABORTED, ended=datetime.now(UTC)))
+    late = replace(shown, life=replace(shown.life, run=replace(shown.run, fate=Fate.ABORTED, ended=datetime.now(UTC))))
     answer = run_by_aws(stack, command_of(late, "Run the sweep now"))
 
     assert answer["StatusCode"] == 200

@@ -9,7 +9,7 @@ import typer
 
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.extras import groups, with_options_of_extras
-from stepwire_cli.operator_commands import redrive, task, trace
+from stepwire_cli.operator_commands import redrive, task
 from stepwire_cli.server_commands import gateway, server_json, sign_in
 from stepwire_cli.settings import TOKEN, URL, Auth, Settings
 
@@ -431,7 +431,7 @@ def replay(
     raise typer.Exit(replaying.replay(options, settings.profile, settings.region))
 
 
-for act in (task, trace, redrive):
+for act in (task, redrive):
     app.command()(act)
 app.command("server-json")(server_json)
 

@@ -1,17 +1,18 @@
-"""`stepwire task ID` at a terminal: one task of any caller, for the operator of its endpoint."""
+"""`stepwire task ID` at a terminal: one task of any caller and its timeline, for the operator of its endpoint."""
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from stepwire.tasks.task import Task
 from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError
+from stepwire_cli.account.lives import Lives
 from stepwire_cli.account.operating import Where
-from stepwire_cli.account.showing import Shown, as_json, history_rows, text_rows
-from stepwire_cli.account.tasks import Executions, Tasks, check_principal
+from stepwire_cli.account.showing import Shown, as_json, text_rows, timeline_rows
+from stepwire_cli.account.tasks import Tasks, check_principal
 from stepwire_cli.exits import Exit
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
@@ -19,40 +20,45 @@ from stepwire_cli.settings import Settings
 _MANY: Final = 1_000  # items of the table, before a search is worth a line
 
 
-def show(settings: Settings, task_id: str, stack: str, principal: str | None, *, lines: int, with_data: bool) -> int:
-    """Print what is known of a task.
+@dataclass(frozen=True)
+class Wanted:
+    """What the command line says."""
 
-    Without a principal, the table is searched for the task. `lines`: of its history.
+    task_id: str
+    stack: str
+    principal: str | None
+    """None: the table is searched for the task."""
+    lines: int
+    """How many moments of the timeline to show."""
+    with_logs: bool
+    with_data: bool
+
+
+def show(settings: Settings, wanted: Wanted) -> int:
+    """Print what is known of a task.
 
     Raises:
         CommandError: the task cannot be found, or AWS cannot be asked.
     """
+    check_principal(wanted.principal)
     screen = Screen(as_json=settings.as_json)
-    endpoint = endpoint_of(settings, stack)
-    tasks, task = task_of(endpoint, task_id, principal, screen)
-    if with_data:
-        task = tasks.with_data(task)
-    screen.pause()
-    run = None if task.awaits_confirmation else Executions(endpoint.calls, lines).read(task, with_output=with_data)
-    where = _where(endpoint, settings)
-    _print(Shown(task, run, where, datetime.now(UTC), lines, with_data), screen)
-    return Exit.DONE
-
-
-def task_of(endpoint: Endpoint, task_id: str, principal: str | None, screen: Screen) -> tuple[Tasks, Task]:
-    """Return the tasks of an endpoint, and one of them.
-
-    Raises:
-        CommandError: the principal is none, or there is no such task.
-    """
-    check_principal(principal)
+    endpoint = endpoint_of(settings, wanted.stack)
 
     def watch(items: int) -> None:
         if items > _MANY:
             screen.progress("searching", f"{items:,} items of the table")
 
     tasks = Tasks(endpoint.calls, endpoint.table(), watch)
-    return tasks, tasks.find(task_id, principal)
+    task, at = tasks.find(wanted.task_id, wanted.principal), datetime.now(UTC)
+    if wanted.with_data:
+        task = tasks.with_data(task)
+    if wanted.with_logs:
+        screen.progress("reading", "what the functions logged")
+    lives = Lives(endpoint.calls, endpoint, tasks.table, wanted.lines, wanted.with_logs, wanted.with_data)
+    life, where = lives.read(task, at), _where(endpoint, settings)
+    screen.pause()
+    _print(Shown(task, life, where, at, wanted.lines, wanted.with_logs, wanted.with_data), screen)
+    return Exit.DONE
 
 
 def _where(endpoint: Endpoint, settings: Settings) -> Where:
@@ -76,7 +82,7 @@ def _print(shown: Shown, screen: Screen) -> None:
     for line in text_rows(shown):
         screen.result(line)
     _section(screen, "It waits for", shown.waits)
-    _section(screen, "What happened", history_rows(shown))
+    _section(screen, "What happened", timeline_rows(shown))
     if shown.with_data:
         _section(
             screen,
@@ -88,7 +94,7 @@ def _print(shown: Shown, screen: Screen) -> None:
         "What may be done",
         [row for step in shown.steps for row in (step.words, step.command and f"  {step.command}") if row],
     )
-    for problem in shown.problems:
+    for problem in shown.life.problems:
         screen.say(problem, "warning")
 
 

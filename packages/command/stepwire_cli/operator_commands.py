@@ -19,35 +19,23 @@ def task(
     *,
     stack: OfStack = "stepwire",
     principal: OfPrincipal = None,
-    lines: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="How much of its history to print.")] = 20,
+    lines: Annotated[
+        int, typer.Option(metavar="N", min=1, max=1000, help="How much of its timeline to print, the newest.")
+    ] = 50,
+    logs: Annotated[
+        bool, typer.Option("--logs", help="Ask CloudWatch Logs Insights too, which charges by the bytes it scans.")
+    ] = False,
     data: Annotated[bool, typer.Option("--data", help="Print also what its caller sent and received.")] = False,
 ) -> None:
-    """Show any caller's task to an operator.
+    """Show an operator any caller's task, and its timeline.
 
-    Reads the AWS account: where the task's execution is, what it waits for, what happened, and what may be done next.
+    Reads the AWS account: what the task waits for, when what happened to it and where that was read, and what may be
+    done next.
     """
     from stepwire_cli import looking
 
-    raise typer.Exit(looking.show(context.obj, task_id, stack, principal, lines=lines, with_data=data))
-
-
-def trace(
-    context: typer.Context,
-    task_id: Annotated[str, typer.Argument(metavar="ID", help="The task's id, or the name or ARN of its execution.")],
-    *,
-    stack: OfStack = "stepwire",
-    principal: OfPrincipal = None,
-    lines: Annotated[
-        int, typer.Option(metavar="N", min=1, max=1000, help="How many events of each execution to read.")
-    ] = 200,
-) -> None:
-    """Show an operator when what happened to a task.
-
-    Reads the endpoint's table, the task's executions and what the functions logged, and says where each line was read.
-    """
-    from stepwire_cli import living
-
-    raise typer.Exit(living.show(context.obj, task_id, stack, principal, lines=lines))
+    wanted = looking.Wanted(task_id, stack, principal, lines, with_logs=logs, with_data=data)
+    raise typer.Exit(looking.show(context.obj, wanted))
 
 
 OneTask = Annotated[

@@ -98,8 +98,6 @@ def blocks() -> dict[str, str]:
             "replay": run(["replay"]),
             "task help": run(["task", "--help"]),
             "task": _looked_at(),
-            "trace help": run(["trace", "--help"]),
-            "trace": _traced(),
             "redrive help": run(["redrive", "--help"]),
             "redrive": _redriven(),
         }
@@ -122,15 +120,7 @@ def _moved(found: re.Match[str], passed: timedelta) -> str:
 
 def _looked_at() -> _Shown:
     """Look at a task as its operator, with times as if it had been called at noon of the page's day."""
-    at, words = operated.moment(), ["task", operated.ID, "--stack", operated.STACK]
-    with aws_at(operated.account(operated.working(at))) as url:
-        session = at_a_terminal(words, environment={**CREDENTIALS, "AWS_ENDPOINT_URL": url}, folder=EXAMPLE)
-    return _Shown(words, session, at - _NOON)
-
-
-def _traced() -> _Shown:
-    """Trace a task as its operator, with times as if it had been called at noon of the page's day."""
-    at, words = operated.moment(), ["trace", operated.ID, "--stack", operated.STACK]
+    at, words = operated.moment(), ["task", operated.ID, "--stack", operated.STACK, "--logs"]
     called = {"audit": "created", "tool": "settle_invoices", "@log": "123456789012:live-McpLogs"}
     lines = operated.logged({"@timestamp": f"{at:%Y-%m-%d %H:%M:%S.214}", **called})
     with aws_at(operated.account(operated.working(at), **lines)) as url:

@@ -21,7 +21,6 @@ COMMANDS: dict[str, list[str]] = {
     "wrap": ["wrap", "--stack", "orders"],
     "replay": ["replay", "live"],
     "task": ["task", TASK, "--stack", "live"],
-    "trace": ["trace", TASK, "--stack", "live"],
     "redrive": ["redrive", TASK, "--stack", "live"],
     "sign-in": ["sign-in", "set-up", "live"],
     "status": ["status", "live"],

@@ -1,10 +1,10 @@
-"""The life of a task in one line of moments: what the table, Step Functions and the functions' logs say, by time.
+"""The timeline of a task: what the table, Step Functions and, if asked for, the functions' logs say, by time.
 
 The rule: each source is read by itself, so one that may not be read leaves a problem and the others are still told. No
-argument, question, answer or result is in a moment.
+argument, question, answer or result is in the words of a moment; its cause may quote one, and is shown on request.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -44,15 +44,20 @@ class Moment:
     source: str
     """Where it was read."""
     words: str
+    cause: str = ""
+    """Why something failed or who decided it, in words that may quote what a caller sent."""
 
 
 @dataclass(frozen=True)
 class Life:
     """All moments of a task that could be read, oldest first."""
 
-    task: Task
-    moments: tuple[Moment, ...]
-    problems: tuple[str, ...]
+    moments: tuple[Moment, ...] = ()
+    run: Run | None = None
+    """The execution that the result comes from; None: there is none, because the task was never confirmed."""
+    is_cut: bool = False
+    """Whether an execution has older events that were not read."""
+    problems: tuple[str, ...] = ()
     """What could not be read, a line each."""
 
 
@@ -65,32 +70,35 @@ class Lives:
     table: str
     lines: int
     """How many events of each execution to read at least, if there are as many."""
-    watch: Callable[[str], None] = lambda _source: None
-    """Gets the name of each source before it is read."""
+    with_logs: bool = False
+    """Whether to query the functions' logs, which AWS charges by the bytes that it scans."""
+    with_output: bool = False
+    """Whether to read the output of the execution that the result comes from."""
 
     def read(self, task: Task, at: datetime) -> Life:
         """Return the life of a task until now."""
         problems: list[str] = []
         moments = [*_in_table(task, at)]
         for part in parts("life"):
-            self.watch(part.SOURCE)
             moments += part.moments(self.calls, self.table, task, problems)
-        self.watch(EXECUTION)
-        moments += self._executed(task, problems)
-        self.watch(LOG)
-        moments += map(_logged, Logs(self.calls, self.endpoint).about(task, at, problems))
-        return Life(task, tuple(sorted(moments, key=lambda one: one.at)), tuple(dict.fromkeys(problems)))
-
-    def _executed(self, task: Task, problems: list[str]) -> Iterator[Moment]:
-        if task.awaits_confirmation:
-            return
-        executions = Executions(self.calls, self.lines)
-        for name, execution in executions_of(task):
-            run = executions.one(execution)
+        runs = self._runs(task)
+        for (name, _), run in runs.items():
             problems += run.problems
-            yield from _of_run(name, run)
-            if run.history.is_cut and not run.problems:
-                problems.append(f"{name or 'the execution'}: it has older events that are not shown: raise --lines")
+            moments += _of_run(name, run)
+        if self.with_logs:
+            moments += map(_logged, Logs(self.calls, self.endpoint).about(task, at, problems))
+        own = next((run for (_, execution), run in runs.items() if execution == task.execution), None)
+        is_cut = any(run.history.is_cut for run in runs.values())
+        return Life(tuple(sorted(moments, key=lambda one: one.at)), own, is_cut, tuple(dict.fromkeys(problems)))
+
+    def _runs(self, task: Task) -> dict[tuple[str, Execution], Run]:
+        if task.awaits_confirmation:
+            return {}
+        executions = Executions(self.calls, self.lines)
+        return {
+            (name, execution): executions.read(execution, with_output=self.with_output and execution == task.execution)
+            for name, execution in executions_of(task)
+        }
 
 
 def executions_of(task: Task) -> Iterator[tuple[str, Execution]]:
@@ -117,7 +125,7 @@ def _of_run(name: str, run: Run) -> Iterator[Moment]:
     if run.began is not None and not has_begun:
         yield Moment(run.began, EXECUTION, f"{prefix}{_BEGAN}")
     for line in run.history.lines:
-        yield Moment(line.at, EXECUTION, f"{prefix}{line.words}")
+        yield Moment(line.at, EXECUTION, f"{prefix}{line.words}", line.cause)
     if run.ended is not None and not run.history.lines:
         yield Moment(run.ended, EXECUTION, f"{prefix}the execution ended: {run.fate.value}")
 

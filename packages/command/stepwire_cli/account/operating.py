@@ -17,7 +17,6 @@ from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Tas
 from stepwire_cli.account.histories import OpenState
 from stepwire_cli.account.tasks import Fate, Items, Run
 from stepwire_cli.extras import parts
-from stepwire_cli.wrap.deciders import others
 
 _REGION: Final = 3  # part of an ARN
 _KINDS: Final[Mapping[Mode, str]] = {
@@ -173,8 +172,11 @@ def _doing(state: OpenState, maps: Mapping[str, Items]) -> str:
     return f"state {state.name} ({state.kind}), {since}{call}"
 
 
-def next_steps(task: Task, run: Run | None, where: Where, at: datetime) -> list[Step]:
-    """Return what may be done next, the most useful first."""
+def next_steps(task: Task, run: Run | None, where: Where, at: datetime, *, with_logs: bool) -> list[Step]:
+    """Return what may be done next, the most useful first.
+
+    `with_logs`: the functions' logs are shown already.
+    """
     task = as_of(task, at)
     is_over = task.has_ended or at >= task.expires_at
     steps = [] if is_over else [*_of_an_open_task(task, run, where, at)]
@@ -184,8 +186,8 @@ def next_steps(task: Task, run: Run | None, where: Where, at: datetime) -> list[
         steps += _of_an_ended_task(task, run, where, at)
     if run is not None and run.fate not in (Fate.MISSING, Fate.UNKNOWN):
         steps.append(_events(run, where))
-    if task.is_retried:
-        steps.append(Step("See what each of its attempts did:", _again(task, where, command="trace")))
+    if not with_logs:
+        steps.append(Step("See also what the functions logged of it:", _again(task, where, "--logs")))
     steps.append(Step("See the caller's arguments, questions and result:", _again(task, where, "--data")))
     return steps
 
@@ -198,10 +200,6 @@ def _of_an_open_task(task: Task, run: Run | None, where: Where, at: datetime) ->
         server = ("--url", where.url) if where.url else ()
         yield Step("Only its caller can answer, signed in as before:",
                    shlex.join(("stepwire", "tasks", "answer", task.task_id, *server)))  # fmt: skip
-    for one in task.questions:
-        if not one.audience.is_caller:
-            where_to = f": {asked.where}" if (asked := others()) else ""
-            yield Step(f"Only {one.audience.name} can decide question {one.number}{where_to}.")
     yield from chain.from_iterable(part.next_steps(task, where, at) for part in parts("next_steps"))
     is_late = run is not None and (run.fate is Fate.MISSING or run.fate.has_ended) and not _has_yet_to_begin(task, at)
     if is_late:
@@ -225,8 +223,8 @@ def _of_an_ended_task(task: Task, run: Run | None, where: Where, at: datetime) -
                    where.stepwire("redrive", task.task_id, *options))  # fmt: skip
 
 
-def _again(task: Task, where: Where, *flags: str, command: str = "task") -> str:
-    return where.stepwire(command, task.task_id, *where.of_stack, "--principal", task.owner, *flags)
+def _again(task: Task, where: Where, *flags: str) -> str:
+    return where.stepwire("task", task.task_id, *where.of_stack, "--principal", task.owner, *flags)
 
 
 def _stop(task: Task, run: Run, where: Where, *, is_over: bool) -> Step:

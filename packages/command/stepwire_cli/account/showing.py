@@ -12,7 +12,7 @@ from stepwire.json_text import Json, load_json
 from stepwire.tasks.inputs import UndeliveredAnswer, mode_of, params_of
 from stepwire.tasks.runs import RunState
 from stepwire.tasks.task import Completed, Failed, Task, Terms, ToolResult
-from stepwire_cli.account.histories import Line
+from stepwire_cli.account.lives import Life, Moment
 from stepwire_cli.account.operating import (
     Step,
     Where,
@@ -23,7 +23,6 @@ from stepwire_cli.account.operating import (
     waits_for,
 )
 from stepwire_cli.account.tasks import Fate, Run
-from stepwire_cli.extras import parts
 from stepwire_cli.screen import moment
 
 _WIDTH: Final = 11  # of the names in front of values
@@ -38,14 +37,19 @@ class Shown:
     """What is known of a task."""
 
     task: Task
-    run: Run | None
-    """None: it has no execution, because it was never confirmed."""
+    life: Life
     where: Where
     at: datetime
     """The time now."""
-    lines: int = 20
-    """How many lines of its history to show."""
+    lines: int = 50
+    """How many moments of its timeline to show."""
+    with_logs: bool = False
     with_data: bool = False
+
+    @property
+    def run(self) -> Run | None:
+        """The execution that the result comes from, if there is one."""
+        return self.life.run
 
     @property
     def status(self) -> str:
@@ -60,23 +64,7 @@ class Shown:
     @property
     def steps(self) -> list[Step]:
         """What may be done next."""
-        return next_steps(self.task, self.run, self.where, self.at)
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What could not be read."""
-        return () if self.run is None else self.run.problems
-
-    def history(self) -> list[Line]:
-        """Return what happened, oldest first: the task's own times between the events of its execution."""
-        task, events = self.task, () if self.run is None else self.run.history.lines
-        own = [Line(task.created_at, f"the task was created, by a call of {task.work.tool}")]
-        if task.last_updated_at > task.created_at:
-            own.append(Line(task.last_updated_at, f"the task changed last: {self.status}"))
-        if self.at >= task.expires_at:
-            own.append(Line(task.expires_at, "the task expired"))
-        own += (line for part in parts("history") for line in part.lines(task))
-        return sorted((*own, *events), key=lambda line: line.at)
+        return next_steps(self.task, self.run, self.where, self.at, with_logs=self.with_logs)
 
     def data(self) -> dict[str, Json]:
         """Return what the caller sent and received."""
@@ -119,6 +107,8 @@ def rows_of(shown: Shown) -> Iterator[tuple[str, str]]:
     yield "tool", task.work.tool
     yield "caller", f"principal {task.owner}"
     yield "status", shown.status
+    if task.origin.trace is not None:
+        yield "trace", task.origin.trace.id
     yield "created", moment(task.created_at)
     yield "changed", moment(task.last_updated_at)
     yield "expires", moment(task.expires_at)
@@ -140,15 +130,16 @@ def text_rows(shown: Shown) -> list[str]:
     return [f"{name:<{_WIDTH}}{value}" for name, value in rows_of(shown)]
 
 
-def history_rows(shown: Shown) -> list[str]:
-    """Return the newest lines of the history, with causes if data are shown."""
-    lines = shown.history()
-    is_cut = len(lines) > shown.lines or (shown.run is not None and shown.run.history.is_cut)
-    rows = ["..."] if is_cut else []
-    for line in lines[-shown.lines :] if shown.lines else ():
-        rows.append(f"{moment(line.at)}  {line.words}")
-        if shown.with_data and line.cause:
-            rows.append(f"{'':<22}{' '.join(line.cause.split())}")
+def timeline_rows(shown: Shown) -> list[str]:
+    """Return the newest moments of the timeline, each with its source; with causes if data are shown."""
+    moments = shown.life.moments[-shown.lines :]
+    is_cut = shown.life.is_cut or len(moments) < len(shown.life.moments)
+    rows, width = ["..."] if is_cut else [], max((len(one.source) for one in moments), default=0)
+    for one in moments:
+        at = f"{one.at:%Y-%m-%d %H:%M:%S}.{one.at.microsecond // 1000:03d}Z"
+        rows.append(f"{at}  {one.source:<{width}}  {one.words}")
+        if shown.with_data and one.cause:
+            rows.append(f"{'':<{len(at) + width + 4}}{' '.join(one.cause.split())}")
     return rows
 
 
@@ -160,6 +151,7 @@ def as_json(shown: Shown) -> dict[str, Any]:
         "tool": task.work.tool,
         "principal": task.owner,
         "status": shown.status,
+        "traceId": None if task.origin.trace is None else task.origin.trace.id,
         "createdAt": task.created_at.isoformat(),
         "lastUpdatedAt": task.last_updated_at.isoformat(),
         "expiresAt": task.expires_at.isoformat(),
@@ -168,9 +160,10 @@ def as_json(shown: Shown) -> dict[str, Any]:
         "followUps": {} if task.follow_up is None else {"redrive": task.follow_up},
         "execution": None if run is None else _run_json(run),
         "waitsFor": shown.waits,
-        "history": [_line_json(line, with_cause=shown.with_data) for line in shown.history()],
+        "timelineIsCut": shown.life.is_cut,
+        "timeline": [_moment_json(one, with_cause=shown.with_data) for one in shown.life.moments],
         "next": [{"what": step.words, "command": step.command or None} for step in shown.steps],
-        "problems": list(shown.problems),
+        "problems": list(shown.life.problems),
     }
     return {**found, "data": shown.data()} if shown.with_data else found
 
@@ -186,9 +179,9 @@ def _run_json(run: Run) -> dict[str, Any]:
     }
 
 
-def _line_json(line: Line, *, with_cause: bool) -> dict[str, str]:
-    cause = {"cause": line.cause} if with_cause and line.cause else {}
-    return {"at": line.at.isoformat(), "what": line.words, **cause}
+def _moment_json(one: Moment, *, with_cause: bool) -> dict[str, str]:
+    cause = {"cause": one.cause} if with_cause and one.cause else {}
+    return {"at": one.at.isoformat(timespec="milliseconds"), "source": one.source, "what": one.words, **cause}
 
 
 def _standing(task: Task, run: Run) -> str:

@@ -208,12 +208,8 @@ class Executions:
     lines: int = 20
     """How many events to read at least, if there are as many."""
 
-    def read(self, task: Task, *, with_output: bool = False) -> Run:
-        """Return a task's execution with its newest events; what cannot be read is told."""
-        return self.one(task.execution, with_output=with_output)
-
-    def one(self, execution: Execution, *, with_output: bool = False) -> Run:
-        """Return an execution as `read` does."""
+    def read(self, execution: Execution, *, with_output: bool = False) -> Run:
+        """Return an execution with its newest events; what cannot be read is told."""
         arn = execution_arn_of(execution)
         problems: list[str] = []
         try:

@@ -6,9 +6,7 @@ from typing import Any, Final
 from stepwire.extras.approvals.audit import APPROVED, ASKED, DECLINED, SEEN, UNDECIDED
 from stepwire.tasks.task import Task
 from stepwire_cli.account.lives import TABLE, Moment
-from stepwire_cli.extras.approvals.history import lines
 
-SOURCE: Final = TABLE
 LOGS: Final = ("ApprovalsLogs",)
 FIELDS: Final = ("way",)
 WORDS: Final = {
@@ -23,5 +21,11 @@ WORDS: Final = {
 
 
 def moments(_calls: Any, _table: str, task: Task, _problems: list[str]) -> Iterator[Moment]:
-    """Yield what others than the caller decided."""
-    yield from (Moment(line.at, TABLE, line.words) for line in lines(task))
+    """Yield what others than the caller decided, each by the audit's name; the cause is what they are called."""
+    decided = [(one.number, one.key, one.answers) for one in task.inputs.decisions]
+    open_ones = [(one.number, one.key, one.answers) for one in task.questions]
+    for number, key, votes in (*decided, *open_ones):
+        for vote in votes:
+            verb = "approved" if vote.agrees else "refused"
+            words = f"approver {vote.by} {verb} question {number}, key {key} ({vote.way})"
+            yield Moment(vote.at, TABLE, words, vote.name)

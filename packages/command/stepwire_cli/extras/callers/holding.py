@@ -23,6 +23,7 @@ from stepwire.tasks.inputs import mode_of
 from stepwire.tasks.runs import Pending
 from stepwire.tasks.task import Task
 from stepwire_cli.account.calls import Calls
+from stepwire_cli.account.lives import Life
 from stepwire_cli.account.operating import Where, status_of
 from stepwire_cli.account.showing import Shown, as_json
 
@@ -165,7 +166,7 @@ def _shown(item: Item, at: datetime) -> dict[str, Any]:
     """Return an item without keys and secrets."""
     sort_key = item["sk"]["S"]
     if sort_key.startswith(TASK_PREFIX):
-        whole = as_json(Shown(task_of(item), None, _NOWHERE, at, with_data=True))
+        whole = as_json(Shown(task_of(item), Life(), _NOWHERE, at, with_data=True))
         return {name: whole[name] for name in _OF_AN_EXPORT}
     for prefix, show in shown_kinds().items():
         if sort_key.startswith(prefix):

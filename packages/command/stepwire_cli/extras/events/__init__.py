@@ -1,1 +1,1 @@
-"""What `stepwire trace` and `stepwire replay` know of MCP Events and their webhooks."""
+"""What `stepwire task` and `stepwire replay` know of MCP Events and their webhooks."""

@@ -11,7 +11,7 @@ from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.lives import Moment
 
-SOURCE: Final = "events"
+_SOURCE: Final = "events"
 LOGS: Final = ("WebhooksLogs",)
 FIELDS: Final = ("webhook", "event", "milliseconds")
 WORDS: Final = {
@@ -31,7 +31,7 @@ def moments(calls: Calls, table: str, task: Task, problems: list[str]) -> Iterat
         for page in islice(_pages(calls, table, task), _MOST_PAGES):
             for event in map(event_in, page["Items"]):
                 if event.data.get("taskId") == task.task_id:
-                    yield Moment(event.at, SOURCE, f"recorded for its caller: {_words_of(event)}")
+                    yield Moment(event.at, _SOURCE, f"recorded for its caller: {_words_of(event)}")
         if page.get("LastEvaluatedKey"):
             problems.append("the caller's events: there are more than were read")
     except AccountError as error:

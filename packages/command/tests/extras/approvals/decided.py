@@ -1,4 +1,4 @@
-"""Tasks that approvers decide, for `stepwire task` and `stepwire trace`."""
+"""Tasks that approvers decide, for `stepwire task`."""
 
 from datetime import datetime, timedelta
 

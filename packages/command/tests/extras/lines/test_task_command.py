@@ -22,5 +22,10 @@ def test_a_task_in_line_says_its_place_and_how_it_could_be_the_next(in_account: 
     assert shown["waitsFor"] == [
         "its turn in the line pool:warehouse: 2nd in line; about 50 minutes, as of the last look"
     ]
-    starts = ["See how many run and wait in its line", "Let it be the next in its line", "See the caller's"]
+    starts = [
+        "See how many run and wait in its line",
+        "Let it be the next in its line",
+        "See also what",
+        "See the caller's",
+    ]
     assert [one["what"][: len(start)] for one, start in zip(shown["next"], starts, strict=True)] == starts

@@ -1,10 +1,10 @@
-"""`stepwire trace ID`: the events that were recorded for the caller, and their deliveries, are moments of the life."""
+"""`stepwire task ID`: the events that were recorded for the caller, and their deliveries, are moments of the life."""
 
 from datetime import datetime, timedelta
 
 from packages.command.tests.aws import Refusal
 from packages.command.tests.operated import ID, OWNER, Stepwire, account, completed, logged, moment, working
-from packages.command.tests.test_trace_command import line, log_of, seen
+from packages.command.tests.test_timeline import line, log_of, seen
 from stepwire.aws.storage.table import Item
 from stepwire.changes import CallerEvent
 from stepwire.codec import encode_without

@@ -1,4 +1,4 @@
-"""`stepwire trace ID`: the life of a task from the table, Step Functions and the functions' logs, each by itself."""
+"""The timeline of `stepwire task ID`: from the table, Step Functions and the functions' logs, each by itself."""
 
 import json
 from collections.abc import Mapping
@@ -42,12 +42,12 @@ def line(at: datetime, log: str = log_of("Mcp"), **members: str) -> dict[str, st
 
 def seen(stepwire: Stepwire, aws: Aws, *words: str) -> tuple[list[tuple[str, str]], list[str]]:
     """Return the moments, each with its source, and the problems."""
-    code, out, _ = stepwire(aws, "trace", ID, "--json", *words)
+    code, out, _ = stepwire(aws, "task", ID, "--json", "--logs", *words)
     assert code == Exit.DONE
     shown = json.loads(out)
-    times = [one["at"] for one in shown["moments"]]
+    times = [one["at"] for one in shown["timeline"]]
     assert times == sorted(times)
-    return [(one["source"], one["what"]) for one in shown["moments"]], shown["problems"]
+    return [(one["source"], one["what"]) for one in shown["timeline"]], shown["problems"]
 
 
 def a_whole_life(at: datetime, **answers: Any) -> Aws:
@@ -85,11 +85,11 @@ def test_a_life_is_told_in_the_order_of_its_moments_each_with_its_source(in_acco
 def test_a_terminal_shows_times_and_the_trace_and_nothing_that_the_caller_sent(in_account: Stepwire) -> None:
     at = moment()
 
-    code, out, _ = in_account(a_whole_life(at), "trace", ID)
+    code, out, _ = in_account(a_whole_life(at), "task", ID, "--logs")
 
     assert code == Exit.DONE
-    assert f"trace  {TRACE}\n" in out
-    assert f"{at:%Y-%m-%d %H:%M:%S}.000Z  table                stored: a task of settle_invoices\n" in out
+    assert f"trace      {TRACE}\n" in out
+    assert f"{at:%Y-%m-%d %H:%M:%S}.000Z  table                 stored: a task of settle_invoices\n" in out
     assert SECRET not in out
     assert TOKEN not in out
 
@@ -215,8 +215,7 @@ def test_what_is_cut_is_said(in_account: Stepwire) -> None:
     aws = account(working(at), GetExecutionHistory=history, **logged(*[line(at, audit="retrieved")] * MOST_LINES))
 
     _, problems = seen(in_account, aws, "--lines", "1")
+    _, out, _ = in_account(aws, "task", ID)
 
-    assert problems == [
-        "the execution: it has older events that are not shown: raise --lines",
-        f"the functions' logs: only the first {MOST_LINES} lines were read",
-    ]
+    assert problems == [f"the functions' logs: only the first {MOST_LINES} lines were read"]
+    assert "\nWhat happened\n  ...\n" in out
