@@ -18,7 +18,7 @@ RUN_AS_SHOWN: Final = {
     ("docs/adopting.md", "export"): "tests/docs/test_adopting.py",
     ("docs/adopting.md", ".venv/bin/stepwire"): "tests/docs/test_adopting.py",
     ("docs/running_locally.md", "export"): "tests/integration/test_operating_locally.py",
-    ("docs/running_locally.md", ".venv/bin/stepwire"): "tests/integration/test_operating_locally.py",
+    ("docs/running_locally.md", "stepwire"): "tests/integration/test_operating_locally.py",
     ("README.md", "export"): "tests/docs/test_readme.py",
     ("README.md", ".venv/bin/stepwire"): "tests/docs/test_readme.py",
 }
@@ -55,6 +55,7 @@ UNTESTABLE: Final = {
     ("docs/deploying.md", ".venv/bin/stepwire"): _RELEASE,
     ("docs/deploying.md", "stepwire"): _RELEASE,
     **{("docs/testing.md", word): _OWN_CI for word in ("pip", "stepwire", "STEPWIRE_TEMPLATE")},
+    ("docs/running_locally.md", "uvx"): _OWN_CI,
     ("docs/operations.md", "aws"): _OPERATORS,
     ("docs/operations.md", "ask"): _OPERATORS,
     ("docs/operations.md", "ask()"): _OPERATORS,

@@ -91,7 +91,7 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "tests"]))
 
 
 def own_tests(project: Path, **environment: str) -> str:
-    """Run the tests of a project with this checkout of Stepwire on the path; return their summary."""
+    """Run the tests of a project with the endpoint of this checkout; return their summary."""
     command = [
         sys.executable,
         "-m",
@@ -103,7 +103,8 @@ def own_tests(project: Path, **environment: str) -> str:
         str(project),
         "tests",
     ]
-    return run([*command], project, PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1", **environment)
+    given = {"STEPWIRE_TEMPLATE": str(ROOT / "stack.yaml"), **environment}
+    return run([*command], project, PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1", **given)
 
 
 def registered(project: Path) -> Json:
@@ -219,7 +220,7 @@ def test_the_endpoint_keeps_out_of_git_what_its_commands_create_and_copies_the_l
     for created in (
         ".venv/bin/python",
         ".aws-sam/build.toml",
-        "packages/local/stepwire_local/__pycache__/x.pyc",
+        "layers/stepwire/stepwire/__pycache__/x.pyc",
         "functions/mcp/catalog.json",
     ):
         (project / created).parent.mkdir(parents=True, exist_ok=True)

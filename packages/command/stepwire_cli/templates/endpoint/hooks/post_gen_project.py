@@ -1,4 +1,4 @@
-"""Copy what builds, deploys and serves the endpoint from the repository that this template is part of."""
+"""Copy what builds and deploys the endpoint from the repository that this template is part of."""
 
 import shutil
 import sys
@@ -10,7 +10,6 @@ PARTS = (
     "functions",
     "layers",
     "operations.yaml",
-    "packages/local",
     "pyproject.toml",
     "requirements/dev.txt",
     "requirements/install.py",
