@@ -14,7 +14,8 @@ from stepwire_client import Pace
 from stepwire_local import LocalStack
 from stepwire_local.cloudformation.template import parse
 from stepwire_local.lambdas.environment import machine_variables, separate_function_environments
-from stepwire_local.lambdas.functions import Function, FunctionSettings
+from stepwire_local.lambdas.functions import Function
+from stepwire_local.lambdas.invocations import FunctionSettings
 from tests.waiting import until
 
 ROOT: Final = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from stepwire_local.lambdas.functions import Failed
+from stepwire_local.lambdas.invocations import Failed
 from tests.examples.stacks import function_alone
 from tests.ports import free_port
 

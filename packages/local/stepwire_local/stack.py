@@ -35,7 +35,8 @@ from stepwire_local.gateway.http_api import Api
 from stepwire_local.gateway.server import HOST, Application, Gateway, listen, serving, tell_nobody
 from stepwire_local.iam import permissions
 from stepwire_local.lambdas import asynchronous, functions
-from stepwire_local.lambdas.functions import Failed, Function
+from stepwire_local.lambdas.functions import Function
+from stepwire_local.lambdas.invocations import Failed
 from stepwire_local.streams.expiry import ExpiryPolicy, Sweeper
 from stepwire_local.streams.mappings import Mapping as StreamMapping
 from stepwire_local.streams.mappings import MappingSettings
@@ -65,7 +66,7 @@ class FunctionError(Exception):
         super().__init__(f"{error['errorType']}: {error['errorMessage']}")
         self.error_type: str = error["errorType"]
         self.message: str = error["errorMessage"]
-        self.stack_trace: list[str] = error["stackTrace"]
+        self.stack_trace: list[str] = error.get("stackTrace") or error.get("trace") or []
 
 
 class Watcher(Observer, Protocol):

@@ -9,7 +9,8 @@ from typing import Any
 from stepwire_local.account.engine import ACCOUNT
 from stepwire_local.account.isolation import REGION
 from stepwire_local.iam.clients import aws_client
-from stepwire_local.lambdas.functions import Function, FunctionSettings, register
+from stepwire_local.lambdas.functions import Function, register
+from stepwire_local.lambdas.invocations import FunctionSettings
 from tests.waiting import until
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/test"

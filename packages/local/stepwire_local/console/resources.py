@@ -14,7 +14,7 @@ from moto.sqs.models import sqs_backends
 from stepwire_local.account import tasks as machines
 from stepwire_local.console.tasks import Execution, execution_of
 from stepwire_local.extras import Query, Refused
-from stepwire_local.lambdas.functions import Failed
+from stepwire_local.lambdas.invocations import Failed
 from stepwire_local.stack import LocalStack
 
 MOST: Final = 50

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, cast
 
-from stepwire_local.lambdas.functions import Failed, Function, Outcome
+from stepwire_local.lambdas.functions import Function
+from stepwire_local.lambdas.invocations import Failed, Outcome
 
 _UNAUTHORIZED = "Unauthorized"  # an error with this message is a 401, by the guide
 _CONTEXT_VALUES = (str, int, float, bool)

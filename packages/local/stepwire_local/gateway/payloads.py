@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, unquote
 
 from stepwire_local.gateway import jwt_tokens
 from stepwire_local.gateway.http_api import DEFAULT_STAGE, Api, Integration, Match, Request, Response
-from stepwire_local.lambdas.functions import Failed, Outcome
+from stepwire_local.lambdas.invocations import Failed, Outcome
 
 Shape = TypeVar("Shape")
 

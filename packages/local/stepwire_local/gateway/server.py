@@ -30,7 +30,7 @@ from stepwire_local.gateway.http_api import Api, Match, Request, Response
 from stepwire_local.gateway.issuers import Issuer
 from stepwire_local.gateway.jwt_tokens import InvalidToken, JwtAuthorizer
 from stepwire_local.gateway.loopback import is_loopback
-from stepwire_local.lambdas.functions import PAYLOAD_LIMIT
+from stepwire_local.lambdas.invocations import PAYLOAD_LIMIT
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from stepwire_local.iam.clients import aws_client
-from stepwire_local.lambdas.functions import Failed, Function, Outcome, Returned, is_registered, registered
+from stepwire_local.lambdas.functions import Function, is_registered, registered
+from stepwire_local.lambdas.invocations import Failed, Outcome, Returned
 
 logger = logging.getLogger(__name__)
 

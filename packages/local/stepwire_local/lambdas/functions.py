@@ -1,119 +1,60 @@
-"""Lambda functions, run in this process: each with its own copy of its modules, its own variables and its role.
+"""Lambda functions: what invokes them, whatever runs their code, and the list of those that can be invoked.
 
-The rules: a function sees only its own variables (environment.py). A handler's exception never leaves the invocation.
-The caller's wait ends at the function's Timeout; the thread itself cannot be killed and runs on unseen. A function can
-have several instances, which take turns: each has its own copy of the template's code, layers included, and of its
-variables; all share third-party packages.
+The rules: whatever a function's code does, its invocation has an outcome. A stub answers before the code does. A
+function can have several instances, which take turns and share no memory of the template's code, layers included.
 """
 
 import itertools
-import json
-import logging
+import re
 import threading
 import time
-import traceback
 import uuid
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
-from decimal import Decimal
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Protocol
 
-from stepwire_local.iam.actions import UnknownOperation
-from stepwire_local.iam.permissions import Role, acting_as
-from stepwire_local.lambdas.environment import variables_of
-from stepwire_local.lambdas.function_output import output_of
-from stepwire_local.lambdas.loading import load_handler
+from stepwire_local.lambdas.in_process import InProcess, in_time
+from stepwire_local.lambdas.invocations import (
+    PAYLOAD_LIMIT,
+    FunctionSettings,
+    LambdaContext,
+    Outcome,
+    failed,
+    returned_value,
+)
+from stepwire_local.lambdas.not_run import NotRun
 from stepwire_local.stubs import owners
 from stepwire_local.stubs.names import suggested
 from stepwire_local.stubs.replies import Answer
 
-logger = logging.getLogger(__name__)
-
 # Factor on each function's Timeout. Tests raise it, so that no invocation fails because the machine is busy.
 timeout_scale = 1.0
 
-PAYLOAD_LIMIT = 6 * 1024 * 1024  # bytes of a request and of a response
 
+class Code(Protocol):
+    """What runs a function's code: one instance of it, with its own memory."""
 
-@dataclass(frozen=True)
-class FunctionSettings:
-    """The template's settings of a function."""
-
-    name: str
-    arn: str
-    folder: Path
-    handler: str
-    timeout: float = 3.0  # seconds
-    memory: int = 128  # MB
-    log_group: str = ""
-    variables: dict[str, str] = field(default_factory=dict[str, str])
-    dead_letters: str | None = None  # ARN of a queue
-    role: Role | None = None  # None: every call is allowed
-    not_run: str = ""  # why its code cannot run here; then only a stub answers
-    error_type: str = owners.NOT_SERVED  # of each invocation then
-
-
-@dataclass(frozen=True)
-class Returned:
-    """The handler returned; the payload is its result as JSON text."""
-
-    payload: str
-
-
-@dataclass(frozen=True)
-class Failed:
-    """The invocation failed; the payload is the error as JSON text, as Lambda writes it."""
-
-    payload: str
-
-
-Outcome = Returned | Failed
-
-
-@dataclass(frozen=True)
-class LambdaContext:
-    """The second argument of a handler."""
-
-    function_name: str
-    invoked_function_arn: str
-    memory_limit_in_mb: str
-    aws_request_id: str
-    log_group_name: str
-    log_stream_name: str
-    deadline: float  # of time.monotonic()
-    function_version: str = "$LATEST"
-    identity: None = None
-    client_context: None = None
-
-    def get_remaining_time_in_millis(self) -> int:
-        """Return the milliseconds until the invocation times out."""
-        return max(0, int((self.deadline - time.monotonic()) * 1000))
-
-
-@dataclass(frozen=True)
-class _Instance:
-    """A handler with its own memory."""
-
-    handler: Callable[[Any, LambdaContext], Any]
-    variables: dict[str, str]
-    role: Role | None
-    owner: str  # the name of its function
+    def running(self) -> AbstractContextManager[None]:
+        """Give the code of the block the function's role, its variables and its log."""
+        ...
 
     def warm(self) -> None:
-        prepare = getattr(self.handler, "warm", None)
-        if prepare is None:
-            return
-        with self.running():
-            prepare()
+        """Prepare the first invocation, so that bad settings stop the start."""
+        ...
 
-    @contextmanager
-    def running(self) -> Generator[None]:
-        """Give the code of the block its role, its variables and its log."""
-        with acting_as(self.role), variables_of(self.variables), output_of(self.owner):
-            yield
+    def run(self, event: str, context: LambdaContext, seconds: float) -> Outcome:
+        """Run the code on an event, as JSON text; it may take so many seconds."""
+        ...
+
+    def retire(self) -> None:
+        """Run no other invocation; those that run end."""
+        ...
+
+    def close(self) -> None:
+        """End whatever can be ended."""
+        ...
 
 
 class Function:
@@ -123,6 +64,9 @@ class Function:
         settings: The template's settings.
         instances: The number of copies to load; invocations go to them in turn.
         layers: The folders of layers; each of several instances gets its own copy of their code.
+
+    Raises:
+        FunctionLoadError: its code cannot be loaded.
     """
 
     def __init__(self, settings: FunctionSettings, *, instances: int = 1, layers: Sequence[Path] = ()) -> None:
@@ -130,13 +74,12 @@ class Function:
         self._layers = layers
         self._instances = self._loaded(settings, instances)
         self._turns = itertools.cycle(self._instances)
-        self._cpu_seconds = 0.0
         self.aliases = set[str]()
 
     @property
     def cpu_seconds(self) -> float:
-        """Return the CPU time of all invocations that have ended, with the calls to AWS that they made."""
-        return self._cpu_seconds
+        """Return the CPU time of all invocations in this process that have ended, with the calls to AWS they made."""
+        return sum(one.cpu_seconds for one in self._instances if isinstance(one, InProcess))
 
     @property
     def arn(self) -> str:
@@ -145,87 +88,57 @@ class Function:
 
     @property
     def handlers(self) -> Sequence[Callable[[Any, LambdaContext], Any]]:
-        """Return the handler of each instance."""
-        return [instance.handler for instance in self._instances]
+        """Return the handler of each instance in this process."""
+        return [one.handler for one in self._instances if isinstance(one, InProcess)]
 
     def replace(self, settings: FunctionSettings) -> None:
-        """Load the handler anew with other settings; invocations that run end with the old one.
+        """Load the code anew with other settings; invocations that run end with the old one.
 
         Raises:
             FunctionLoadError: it cannot be loaded; the old one stays.
         """
-        instances = self._loaded(settings, len(self._instances))
+        before, instances = self._instances, self._loaded(settings, len(self._instances))
         for instance in instances:
             instance.warm()
         self.settings, self._instances, self._turns = settings, instances, itertools.cycle(instances)
+        for instance in before:
+            instance.retire()
 
     def warm(self) -> None:
-        """Run the handler's preparation, if it has one, so that bad settings stop the start, not the first request."""
+        """Prepare each instance, so that bad settings stop the start, not the first request."""
         for instance in self._instances:
             instance.warm()
+
+    def close(self) -> None:
+        """End what runs: its stack is stopping."""
+        for instance in self._instances:
+            instance.close()
 
     def running(self) -> AbstractContextManager[None]:
         """Let the code of a block run as this function's does: with its role, its variables and its log."""
         return self._instances[0].running()
 
-    def invoke(self, event: str, alias: str = "") -> Outcome:
-        """Run the handler on an event, and return its outcome."""
-        return self.start(event, alias).result()
-
     def start(self, event: str, alias: str = "") -> Future[Outcome]:
-        """Start the handler on an event, as JSON text; the future completes by the function's timeout."""
+        """Start an invocation with an event, as JSON text; the future completes by the function's timeout."""
         done: Future[Outcome] = Future()
-        if len(event.encode()) > PAYLOAD_LIMIT:
-            done.set_result(_failed("RequestTooLarge", f"The request is longer than {PAYLOAD_LIMIT} bytes."))
-            return done
-        context = self._context(alias)
-        timer = threading.Timer(self.settings.timeout * timeout_scale, self._give_up, (done, context))
-        timer.daemon = True
-        instance = next(self._turns)
-        work = threading.Thread(
-            target=self._run, args=(instance, done, timer, event, context), name=self.settings.name, daemon=True
-        )
-        timer.start()
+        work = threading.Thread(target=lambda: done.set_result(self.invoke(event, alias)), daemon=True)
         work.start()
         return done
 
-    def _run(
-        self, instance: _Instance, done: Future[Outcome], timer: threading.Timer, event: str, context: LambdaContext
-    ) -> None:
-        with instance.running():
-            outcome = self._call(instance, event, context)
-        timer.cancel()
-        _settle(done, outcome)
+    def invoke(self, event: str, alias: str = "") -> Outcome:
+        """Run the code on an event, as JSON text, and return its outcome."""
+        if len(event.encode()) > PAYLOAD_LIMIT:
+            return failed("RequestTooLarge", f"The request is longer than {PAYLOAD_LIMIT} bytes.")
+        context, seconds = self._context(alias), self.settings.timeout * timeout_scale
+        code = next(self._turns)
+        if not owners.has_stub(self.arn):
+            return code.run(event, context, seconds)
 
-    def _call(self, instance: _Instance, event: str, context: LambdaContext) -> Outcome:
-        stubbed = owners.reply_for(self.settings.arn, event)
-        if stubbed is not None:
-            return _result(stubbed.value) if isinstance(stubbed, Answer) else _failed(stubbed.error, stubbed.cause)
-        if self.settings.not_run:
-            return self._not_run()
-        begun = time.thread_time()
-        try:
-            result = instance.handler(json.loads(event), context)
-        except UnknownOperation as error:
-            return _failed(owners.NOT_SERVED, f"{error} {suggested(_own_name(self.settings))}")
-        except BaseException as error:  # SystemExit too ends the invocation, not the process
-            logger.warning("%s failed.", self.settings.name, exc_info=error)
-            return _failed(type(error).__name__, str(error), traceback.format_tb(error.__traceback__)[1:])
-        finally:
-            with _settling:
-                self._cpu_seconds += time.thread_time() - begun
-        return _result(result)
+        def reply() -> Outcome:
+            with code.running():
+                return _of_stub(self.arn, event)
 
-    def _not_run(self) -> Outcome:
-        name = _own_name(self.settings)
-        message = f"the function {name} cannot run here: {self.settings.not_run}: {suggested(name)}"
-        logger.warning(message)
-        return _failed(self.settings.error_type, message)
-
-    def _give_up(self, done: Future[Outcome], context: LambdaContext) -> None:
-        message = f"RequestId: {context.aws_request_id} Error: Task timed out after {self.settings.timeout:.2f} seconds"
-        logger.warning("%s: %s", self.settings.name, message)
-        _settle(done, _failed("Sandbox.Timedout", message))
+        return in_time(reply, self.settings, context, seconds)
 
     def _context(self, alias: str) -> LambdaContext:
         return LambdaContext(
@@ -238,59 +151,34 @@ class Function:
             deadline=time.monotonic() + self.settings.timeout,
         )
 
-    def _loaded(self, settings: FunctionSettings, instances: int) -> list[_Instance]:
+    def _loaded(self, settings: FunctionSettings, instances: int) -> list[Code]:
         own = self._layers if instances > 1 else ()
-        return [_load(settings, number, self._layers, own) for number in range(1, instances + 1)]
+        return [_code(settings, number, self._layers, own) for number in range(1, instances + 1)]
 
 
-def _load(settings: FunctionSettings, number: int, layers: Sequence[Path], own: Sequence[Path]) -> _Instance:
-    variables, role = dict(settings.variables), settings.role
-    owner = settings.name if number == 1 else f"{settings.name}_{number}"
+_FAMILY: Final = re.compile("[a-z]*")
+_KINDS: Final[Mapping[str, Callable[..., Code]]] = {"python": InProcess}
+
+
+def family(runtime: str) -> str:
+    """Return the language of a runtime such as nodejs22.x, as AWS writes it."""
+    found = _FAMILY.match(runtime)
+    return found[0] if found else ""
+
+
+def _code(settings: FunctionSettings, number: int, layers: Sequence[Path], own: Sequence[Path]) -> Code:
     if settings.not_run:
-        return _Instance(_nothing, variables, role, settings.name)
-    with acting_as(role), variables_of(variables), output_of(settings.name):
-        handler = load_handler(settings.handler, settings.folder, owner, own, layers)
-        return _Instance(handler, variables, role, settings.name)
+        return NotRun(settings)
+    return _KINDS[family(settings.runtime)](settings, number, layers, own)
 
 
-def _nothing(event: object, context: LambdaContext) -> None:
-    """Stand for a handler that is never called."""
+def _of_stub(arn: str, event: str) -> Outcome:
+    stubbed = owners.reply_for(arn, event)
+    if stubbed is None:  # it has just gone
+        return failed(owners.NOT_SERVED, f"The stub is gone: {suggested(owners.name_of(arn))}")
+    return returned_value(stubbed.value) if isinstance(stubbed, Answer) else failed(stubbed.error, stubbed.cause)
 
 
-def _own_name(settings: FunctionSettings) -> str:
-    """Return the name that a function has in its template."""
-    known = owners.owned(settings.arn)
-    return known.name if known else settings.name
-
-
-def _result(value: object) -> Outcome:
-    try:
-        payload = json.dumps(value, default=_number)
-    except (TypeError, ValueError) as error:
-        return _failed("Runtime.MarshalError", f"Unable to marshal response: {error}")
-    if len(payload.encode()) > PAYLOAD_LIMIT:
-        return _failed("Function.ResponseSizeTooLarge", f"Response payload size exceeded {PAYLOAD_LIMIT} bytes.")
-    return Returned(payload)
-
-
-def _number(value: object) -> float:
-    """Return a number of DynamoDB: as Lambda's own client, write it as a number."""
-    if isinstance(value, Decimal):
-        return int(value) if value.is_finite() and value == value.to_integral_value() else float(value)
-    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
-
-
-def _failed(kind: str, message: str, stack_trace: Sequence[str] = ()) -> Failed:
-    return Failed(json.dumps({"errorMessage": message, "errorType": kind, "stackTrace": list(stack_trace)}))
-
-
-def _settle(done: Future[Outcome], outcome: Outcome) -> None:
-    with _settling:
-        if not done.done():
-            done.set_result(outcome)
-
-
-_settling = threading.Lock()
 _registered: dict[str, Function] = {}
 
 
@@ -300,8 +188,9 @@ def register(function: Function) -> None:
 
 
 def unregister(function: Function) -> None:
-    """Remove a function: its stack is stopping."""
+    """Remove a function, and end what runs of it: its stack is stopping."""
     _registered.pop(function.settings.arn, None)
+    function.close()
 
 
 def registered(arn: str) -> Function:

@@ -21,7 +21,7 @@ from moto.events.models import EventPattern
 from stepwire_local.account.moto_patches.dynamodb import turns
 from stepwire_local.account.moto_patches.streams import written
 from stepwire_local.lambdas.asynchronous import bury
-from stepwire_local.lambdas.functions import PAYLOAD_LIMIT, Outcome
+from stepwire_local.lambdas.invocations import PAYLOAD_LIMIT, Outcome
 from stepwire_local.streams.records import GivenUp, Record, created_at, dead_letter, event_record, unprocessed
 
 logger = logging.getLogger(__name__)

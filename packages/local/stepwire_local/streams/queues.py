@@ -18,7 +18,7 @@ from moto.events.models import EventPattern
 from moto.sqs.models import sqs_backends
 
 from stepwire_local.iam.clients import aws_client
-from stepwire_local.lambdas.functions import Outcome, Returned
+from stepwire_local.lambdas.invocations import Outcome, Returned
 from stepwire_local.streams.mappings import Target
 from stepwire_local.streams.records import is_success
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from stepwire_local.lambdas.functions import Failed, Outcome
+from stepwire_local.lambdas.invocations import Failed, Outcome
 
 Record = Mapping[str, Any]  # in the format of Lambda's event
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stepwire_local.lambdas.functions import Outcome, Returned
+from stepwire_local.lambdas.invocations import Outcome, Returned
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from stepwire.aws.storage.items import TASK_PREFIX
 from stepwire.principal import Principal
-from stepwire_local.lambdas.functions import Outcome, Returned
+from stepwire_local.lambdas.invocations import Outcome, Returned
 
 Record = Mapping[str, Any]
 """A record of a stream."""

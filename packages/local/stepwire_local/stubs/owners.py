@@ -55,6 +55,18 @@ def owned(arn: str) -> Owned | None:
     return _owned.get(":".join(parts[:7]))
 
 
+def has_stub(arn: str) -> bool:
+    """Return whether a stub answers for a function."""
+    found = owned(arn)
+    return found is not None and found.book.find([*found.names, arn]) is not None
+
+
+def name_of(arn: str) -> str:
+    """Return the name that its template gives a function."""
+    found = owned(arn)
+    return found.name if found else arn.rpartition(":")[2]
+
+
 def reply_for(arn: str, event: str) -> Answer | Failure | None:
     """Return what the stub of a function replies to an event, as JSON text; None if it has no stub."""
     found = owned(arn)

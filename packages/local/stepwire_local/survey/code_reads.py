@@ -4,7 +4,7 @@ The rule: the command `stepwire` parses the code, which is never run for this. I
 nothing.
 """
 
-from stepwire_local.lambdas.functions import FunctionSettings
+from stepwire_local.lambdas.invocations import FunctionSettings
 from stepwire_local.survey.shapes import Shape
 
 _EACH = "[]"  # the step of a path into a list

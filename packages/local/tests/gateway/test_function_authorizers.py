@@ -10,7 +10,7 @@ import pytest
 from stepwire_local import LocalStack
 from stepwire_local.gateway.function_authorizers import Broken, Denied, Unauthorized, context_in
 from stepwire_local.gateway.http_api import OF_REST_APIS, customized
-from stepwire_local.lambdas.functions import Failed, Outcome, Returned
+from stepwire_local.lambdas.invocations import Failed, Outcome, Returned
 from tests.waiting import HANG_GUARD
 
 ARN: Final = "arn:aws:execute-api:us-east-1:123456789012:abc/live/POST/mcp"

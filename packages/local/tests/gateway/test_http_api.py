@@ -18,7 +18,8 @@ from stepwire_local.gateway.http_api import (
     find_route,
     refusal,
 )
-from stepwire_local.lambdas.functions import Failed, Function, FunctionSettings, Returned
+from stepwire_local.lambdas.functions import Function
+from stepwire_local.lambdas.invocations import Failed, FunctionSettings, Returned
 
 WORKER = Function(FunctionSettings("f", "arn:f", Path(__file__).parents[1] / "stack" / "worker", "app.handler"))
 INTEGRATION = Integration(WORKER, 1.0)

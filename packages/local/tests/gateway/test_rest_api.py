@@ -16,7 +16,8 @@ from stepwire_local.console import Console
 from stepwire_local.errors import TemplateError
 from stepwire_local.gateway import payloads
 from stepwire_local.gateway.http_api import Api, Integration, Request, Route
-from stepwire_local.lambdas.functions import Failed, Function, FunctionSettings, Outcome, Returned
+from stepwire_local.lambdas.functions import Function
+from stepwire_local.lambdas.invocations import Failed, FunctionSettings, Outcome, Returned
 
 WORKER = Function(FunctionSettings("f", "arn:f", Path(__file__).parents[1] / "stack" / "worker", "app.handler"))
 INTEGRATION = Integration(WORKER, 1.0, "1.0")

@@ -4,7 +4,8 @@ import threading
 from typing import cast
 
 from stepwire_local.lambdas.asynchronous import CONCURRENCY, invoke_later
-from stepwire_local.lambdas.functions import Function, Outcome, Returned
+from stepwire_local.lambdas.functions import Function
+from stepwire_local.lambdas.invocations import Outcome, Returned
 from tests.waiting import HANG_GUARD, until
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from stepwire_local.lambdas.functions import Failed, Function, FunctionSettings, Returned
+from stepwire_local.lambdas.functions import Function
+from stepwire_local.lambdas.invocations import Failed, FunctionSettings, Returned
 
 CODE = """
 from decimal import Decimal

@@ -10,7 +10,7 @@ from moto.events.models import EventPattern
 from stepwire_local.account.engine import ACCOUNT, shared_account
 from stepwire_local.account.isolation import REGION
 from stepwire_local.iam.clients import aws_client
-from stepwire_local.lambdas.functions import Failed, Outcome, Returned
+from stepwire_local.lambdas.invocations import Failed, Outcome, Returned
 from stepwire_local.streams.queues import QueueMapping, QueueMappingSettings
 from tests.waiting import until
 

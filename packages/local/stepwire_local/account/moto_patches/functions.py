@@ -9,6 +9,7 @@ from moto.awslambda_simple.models import LambdaSimpleBackend
 
 from stepwire_local.lambdas import functions
 from stepwire_local.lambdas.asynchronous import invoke_later
+from stepwire_local.lambdas.invocations import Failed
 
 _Replace = Callable[[object, str, object], None]
 _HAS_ALIAS: Final = re.compile("(arn:.*:function:)?[^:]+:[^:]+")
@@ -37,7 +38,7 @@ def invoking_runs_the_code(replace: _Replace) -> None:
             invoke_later(function, text)
             return b""
         outcome = function.invoke(text, alias)
-        if isinstance(outcome, functions.Failed):
+        if isinstance(outcome, Failed):
             response_headers["x-amz-function-error"] = "Unhandled"
         return outcome.payload.encode()
 

@@ -27,7 +27,8 @@ from stepwire_local.errors import FunctionLoadError, TemplateError
 from stepwire_local.iam.actions import Need
 from stepwire_local.lambdas.catalog import compile_catalog, list_release_tools
 from stepwire_local.lambdas.environment import machine_variables
-from stepwire_local.lambdas.functions import Function, FunctionSettings, register, unregister
+from stepwire_local.lambdas.functions import Function, register, unregister
+from stepwire_local.lambdas.invocations import FunctionSettings
 from stepwire_local.stubs.owners import Owned
 from stepwire_local.stubs.owners import register as own_stubs
 
@@ -174,6 +175,7 @@ def _settings(resource: Resource, world: World, name: str, not_run: str) -> Func
         ),
         role=role_of(resource, properties["Role"], world),
         not_run=not_run,
+        runtime=str(properties.get("Runtime", "python3.13")),
     )
 
 
