@@ -10,7 +10,7 @@ import typer
 from stepwire_cli.agentcore import Grant
 
 sign_in = typer.Typer(
-    help="Check how hosts sign in to a server, and configure them.", no_args_is_help=True, rich_markup_mode=None
+    help="Check the sign-in of a server, and configure hosts for it.", no_args_is_help=True, rich_markup_mode=None
 )
 gateway = typer.Typer(
     help="Print inputs of AgentCore Gateway and AWS Agent Registry.",
@@ -22,7 +22,7 @@ ServerUrl = Annotated[str | None, typer.Argument(metavar="[URL]", help="The serv
 
 @sign_in.command("check")
 def check_sign_in(context: typer.Context, url: ServerUrl = None) -> None:
-    """Say for each host whether it can sign in to a server, and how."""
+    """Say what a server and its issuer announce about sign-in, and what fails."""
     from stepwire_cli.sign_in import commands
 
     raise typer.Exit(commands.check(context.obj, url))

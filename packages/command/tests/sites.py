@@ -14,10 +14,9 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from stepwire_cli.sign_in.commands import Found, found_at
+from stepwire_cli.sign_in.commands import site_at
+from stepwire_cli.sign_in.facts import Site
 from stepwire_cli.sign_in.fetching import Reader
-from stepwire_cli.sign_in.hosts import HOSTS
-from stepwire_cli.sign_in.rules import Verdict, Way
 from stepwire_local.lambdas.loading import load_handler
 
 URL: Final = "https://mcp.example.com/mcp"
@@ -34,7 +33,6 @@ MIRRORED: Final = ("/.well-known/oauth-protected-resource/mcp", "/.well-known/oa
 UNAUTHORIZED: Final = httpx2.Response(401, headers={"www-authenticate": "Bearer", "apigw-requestid": "1"}, json={})
 NOT_FOUND: Final = httpx2.Response(404, json={"message": "Not Found"})
 HTML: Final = httpx2.Response(200, headers={"content-type": "text/html; charset=utf-8"}, content=b"<html></html>")
-EVERY: Final = [host.key for host in HOSTS]
 GOOD: Final[Mapping[str, Any]] = {
     "issuer": ISSUER,
     "authorization_endpoint": f"{ISSUER}/authorize",
@@ -156,22 +154,12 @@ def _recorded(path: Path) -> Recorded:
     return replace(one, metadata=found["metadata"], found_at=ending[found["served"]])
 
 
-def found(changes: Answers | None = None, **addresses: str) -> Found:
+def found(changes: Answers | None = None, **addresses: str) -> Site:
     """Check a good site with changes."""
     hosts = {name.replace("_", "."): address for name, address in addresses.items()}
-    return found_at(URL, Web(site(changes), hosts).reader())
+    return site_at(URL, Web(site(changes), hosts).reader())
 
 
-def hosts(checked_site: Found, way: Way) -> list[str]:
-    """Return the hosts with a verdict."""
-    return [one.host.key for one in checked_site.verdicts if one.way is way]
-
-
-def of(checked_site: Found, host: str) -> Verdict:
-    """Return the verdict of a host."""
-    return next(one for one in checked_site.verdicts if one.host.key == host)
-
-
-def said(checked_site: Found) -> str:
+def said(checked_site: Site) -> str:
     """Return all findings."""
-    return " / ".join(one.what for one in checked_site.site.findings)
+    return " / ".join(one.what for one in checked_site.findings)

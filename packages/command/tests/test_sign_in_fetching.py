@@ -4,7 +4,6 @@ import httpx2
 import pytest
 
 from packages.command.tests.sites import (
-    EVERY,
     HTML,
     ISSUER,
     ISSUER_AT,
@@ -15,16 +14,13 @@ from packages.command.tests.sites import (
     UNAUTHORIZED,
     URL,
     Web,
-    hosts,
-    of,
     resource,
     said,
     site,
 )
 from stepwire_cli.exits import CommandError, Exit
-from stepwire_cli.sign_in.commands import found_at
+from stepwire_cli.sign_in.commands import site_at
 from stepwire_cli.sign_in.fetching import LARGEST
-from stepwire_cli.sign_in.rules import Way
 
 
 @pytest.mark.parametrize("place", ["path", "header", "root"])
@@ -33,7 +29,7 @@ def test_the_places_are_asked_in_the_order_of_the_clients(place: str) -> None:
     answers = {URL: named} if place == "header" else {}
     web = Web({URL: UNAUTHORIZED, **answers})
 
-    found_at(URL, web.reader())
+    site_at(URL, web.reader())
 
     first = [f"{ROOT_AT}/named"] if place == "header" else []
     assert web.asked == [URL, *first, RESOURCE_AT, ROOT_AT]
@@ -43,7 +39,7 @@ def test_an_issuer_with_a_path_is_looked_for_in_three_places() -> None:
     issuer = f"{ISSUER}/tenant/"
     web = Web({URL: UNAUTHORIZED, RESOURCE_AT: resource(issuer)})
 
-    found_at(URL, web.reader())
+    site_at(URL, web.reader())
 
     assert web.asked[2:] == [
         f"{ISSUER}/.well-known/oauth-authorization-server/tenant",
@@ -71,7 +67,7 @@ def test_an_issuer_with_a_path_is_looked_for_in_three_places() -> None:
 def test_a_private_address_that_a_public_server_names_is_not_asked(address: str) -> None:
     web = Web(site(), {"issuer.example.com": address})
 
-    stopped = found_at(URL, web.reader())
+    stopped = site_at(URL, web.reader())
 
     assert "is at a private address, where https://mcp.example.com/mcp has no business: not asked" in said(stopped)
     assert not [url for url in web.asked if url.startswith(ISSUER)]
@@ -82,23 +78,23 @@ def test_a_redirect_to_a_private_address_is_not_followed() -> None:
     away = httpx2.Response(302, headers={"location": inside})
     web = Web(site({ISSUER_AT: away, OPENID_AT: away}), {"metadata.internal": "169.254.169.254"})
 
-    stopped = found_at(URL, web.reader())
+    stopped = site_at(URL, web.reader())
 
-    assert hosts(stopped, Way.NO) == EVERY
+    assert stopped.stops
     assert inside not in web.asked
 
 
 def test_a_server_at_a_private_address_may_have_its_issuer_there() -> None:
     private = {"mcp.example.com": "10.0.0.1", "issuer.example.com": "10.0.0.2"}
 
-    assert of(found_at(URL, Web(site(), private).reader()), "goose").way is Way.URL
+    assert site_at(URL, Web(site(), private).reader()).findings == ()
 
 
 def test_redirects_in_a_circle_end() -> None:
     circle = httpx2.Response(302, headers={"location": ISSUER_AT})
     web = Web(site({ISSUER_AT: circle}))
 
-    stopped = found_at(URL, web.reader())
+    stopped = site_at(URL, web.reader())
 
     assert "redirects more than 3 times" in said(stopped)
     assert web.asked.count(ISSUER_AT) == 4
@@ -121,7 +117,7 @@ def test_redirects_in_a_circle_end() -> None:
 )
 def test_what_is_no_mcp_server_is_an_error_in_one_line(answer: object, reason: str) -> None:
     with pytest.raises(CommandError) as caught:
-        found_at(URL, Web({URL: answer, "*": HTML if answer is HTML else NOT_FOUND}).reader())
+        site_at(URL, Web({URL: answer, "*": HTML if answer is HTML else NOT_FOUND}).reader())
 
     assert reason in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -136,7 +132,7 @@ def test_answers_are_asked_for_uncompressed_so_that_their_size_is_seen() -> None
         return httpx2.Response(200, json={"jsonrpc": "2.0"})
 
     reader.http = httpx2.Client(transport=httpx2.MockTransport(answer))
-    found_at(URL, reader)
+    site_at(URL, reader)
 
     assert set(asked) == {"identity"}
 
@@ -149,7 +145,7 @@ def test_a_body_that_trickles_is_given_up() -> None:
     reader.http = httpx2.Client(transport=httpx2.MockTransport(lambda _: content))
 
     with pytest.raises(CommandError, match="does not end within 30 s"):
-        found_at(URL, reader)
+        site_at(URL, reader)
 
 
 @pytest.mark.parametrize(
@@ -158,6 +154,6 @@ def test_a_body_that_trickles_is_given_up() -> None:
 def test_what_python_would_shorten_is_no_url(url: str) -> None:
     web = Web(site({RESOURCE_AT: resource(url)}))
 
-    found = found_at(URL, web.reader())
+    found = site_at(URL, web.reader())
 
     assert "is no URL" in said(found)

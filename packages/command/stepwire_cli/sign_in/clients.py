@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from stepwire_cli.sign_in.facts import Issuer
+from stepwire_cli.sign_in.facts import Issuer, Site
 from stepwire_cli.sign_in.hosts import Host
-from stepwire_cli.sign_in.rules import Verdict, Way
 
 UNKNOWN_ID: Final = "CLIENT_ID"
 _NAME: Final = "stepwire"
@@ -26,7 +25,7 @@ class Wanted:
 
     url: str
     client_id: str | None
-    """None: the host finds one by itself."""
+    """None: none is given, and the host finds one by itself if the issuer lets it."""
     port: int
     callbacks: tuple[str, ...]
     issuer: Issuer | None = None
@@ -46,7 +45,7 @@ class Configuration:
     """The file, the page or the shell that it goes into."""
     text: str
     callbacks: tuple[str, ...]
-    """What to register with an id; none if the host needs no id."""
+    """What to register with an id, where the host needs one."""
 
 
 def callbacks(host: Host, url: str, port: int = 0) -> tuple[str, ...]:
@@ -62,33 +61,20 @@ def callbacks(host: Host, url: str, port: int = 0) -> tuple[str, ...]:
     return tuple(one.format(**known) for one in host.callbacks)
 
 
-def configuration(
-    verdict: Verdict,
-    url: str,
-    *,
-    client_id: str | None = None,
-    port: int = 0,
-    issuer: Issuer | None = None,
-    scopes: tuple[str, ...] = (),
-) -> Configuration | None:
-    """Return the configuration of a host, or None where it cannot sign in or no configuration is known.
+def configuration(host: Host, site: Site, client_id: str | None, port: int) -> Configuration:
+    """Return the configuration of a host.
 
     Args:
-        verdict: says whether the host needs an id.
-        url: of the server.
-        client_id: the id; with one, the host is configured with it even if it needs none.
+        host: the host.
+        site: the server; a host may have to be told its scopes, and the endpoints of its issuer.
+        client_id: with one, the host is configured with it.
         port: of the callback; 0: the host's own.
-        issuer: whose endpoints a host may have to be told.
-        scopes: to ask for, where a host has to be told.
     """
-    host = verdict.host
-    if verdict.way is Way.NO or host.key not in _HOSTS:
-        return None
-    needed = verdict.way is Way.ID or client_id is not None
-    own = callbacks(host, url, port if host.port else 0)
-    wanted = Wanted(url, (client_id or UNKNOWN_ID) if needed else None, port or host.port, own, issuer, scopes)
-    where, text = _HOSTS[host.key](wanted)
-    return Configuration(where, text, own if needed else ())
+    own = callbacks(host, site.url, port if host.port else 0)
+    given = client_id or (UNKNOWN_ID if host.has_secret else None)
+    scopes = () if site.resource is None else site.resource.scopes
+    where, text = _HOSTS[host.key](Wanted(site.url, given, port or host.port, own, site.issuer, scopes))
+    return Configuration(where, text, own)
 
 
 def _claude(wanted: Wanted) -> tuple[str, str]:

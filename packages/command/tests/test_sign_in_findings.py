@@ -1,4 +1,4 @@
-"""`stepwire sign-in`: what each host demands, what issuers say, and whether a host can sign in."""
+"""`stepwire sign-in check`: what servers and issuers announce, and what of it is wrong."""
 
 import json
 from typing import Any
@@ -7,7 +7,6 @@ import httpx2
 import pytest
 
 from packages.command.tests.sites import (
-    EVERY,
     GOOD,
     HTML,
     ISSUER,
@@ -22,21 +21,16 @@ from packages.command.tests.sites import (
     Answers,
     Web,
     found,
-    hosts,
     mirror,
-    of,
     resource,
     said,
     without,
 )
-from stepwire_cli.sign_in.commands import as_json, checked, found_at
+from stepwire_cli.sign_in.commands import as_json, checked, site_at
 from stepwire_cli.sign_in.facts import Guard
 from stepwire_cli.sign_in.fetching import LARGEST
-from stepwire_cli.sign_in.hosts import HOSTS, Takes
-from stepwire_cli.sign_in.rules import Way
+from stepwire_cli.sign_in.hosts import HOSTS
 
-NEVER = ["copilot-agent", "responses"]
-SECRET = ["agentcore", "slackbot"]
 JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 ID_JAG = "urn:ietf:params:oauth:grant-profile:id-jag"
 PROFILES = "authorization_grant_profiles_supported"
@@ -44,61 +38,52 @@ EC = {"keys": [{"kty": "EC", "use": "sig"}]}
 NOT_AWS = httpx2.Response(401, headers={"www-authenticate": "Bearer"}, json={})
 
 
-def test_with_good_metadata_all_hosts_sign_in_by_url_but_those_that_need_a_secret_or_a_token() -> None:
-    good = found()
+def facts(changes: Answers | None = None) -> dict[str, str]:
+    """Return the lines of a check, by the words in front."""
+    return {line[:14].rstrip(): line[14:] for line in checked(found(changes))}
 
-    assert hosts(good, Way.ID) == SECRET
-    assert hosts(good, Way.NO) == NEVER
-    assert good.site.findings == ()
+
+def test_good_metadata_are_told_as_they_are_and_nothing_is_wrong_with_them() -> None:
+    good = facts()
+
+    assert good.pop("ID-JAG").startswith("not announced")
+    assert good == {
+        "server": f"{URL}, which asks for a sign-in",
+        "resource": URL,
+        "scopes": "call",
+        "issuer": ISSUER,
+        "metadata": ISSUER_AT,
+        "PKCE": "S256",
+        "token auth": "none, client_secret_post",
+        "documents": "client ID metadata documents are announced",
+        "registration": f"{ISSUER}/register",
+        "iss": "in its answers",
+        "keys": "RSA",
+    }
 
 
 @pytest.mark.parametrize(
-    ("issuer", "host", "text"),
+    ("issuer", "name", "words"),
     [
-        (without(), "codex", "by URL: client ID metadata document"),
-        (without(), "cursor", "by URL: dynamic client registration"),
-        (without("client_id_metadata_document_supported"), "codex", "by URL: dynamic client registration"),
-        (without(client_id_metadata_document_supported="true"), "codex", "by URL: dynamic client registration"),
-        (without("code_challenge_methods_supported"), "chatgpt", "cannot, because the issuer's metadata lack S256"),
-        (without("code_challenge_methods_supported"), "codex", "by URL: client ID metadata document"),
         (
-            without("code_challenge_methods_supported"),
-            "claude",
-            "by URL: client ID metadata document (unsure: the issuer's metadata lack S256",
+            without("client_id_metadata_document_supported"),
+            "documents",
+            "client ID metadata documents are not announced",
         ),
-        (without(code_challenge_methods_supported=["plain"]), "codex", "cannot, because the issuer's code_challenge"),
-        (
-            without("token_endpoint_auth_methods_supported", "registration_endpoint"),
-            "codex",
-            "needs a client id: it uses its metadata document only if token_endpoint_auth_methods_supported lists none",
-        ),
-        (without("token_endpoint_auth_methods_supported"), "goose", "by URL: client ID metadata document"),
-        (without("registration_endpoint"), "cursor", "needs a client id: it has no metadata document, and the issuer"),
-        (without("registration_endpoint"), "windsurf", "cannot, because it has no metadata document, and the issuer"),
-        (
-            without("registration_endpoint", "client_id_metadata_document_supported"),
-            "vscode",
-            "needs a client id: the issuer takes no metadata documents and offers no registration",
-        ),
-        (without("authorization_response_iss_parameter_supported"), "gemini", "needs a client id: it refuses answers"),
-        (without(), "gemini", "by URL: dynamic client registration"),
-        (without(), "claude-code", "by URL: client ID metadata document (unsure: the issuer must accept any port"),
-        (
-            without(token_endpoint_auth_methods_supported=["none"]),
-            "agentcore",
-            "cannot, because it needs a client with a secret",
-        ),
-        (
-            without("token_endpoint_auth_methods_supported"),
-            "agentcore",
-            "needs a client id with a secret: it registers",
-        ),
-        (without(grant_types_supported=["client_credentials"]), "goose", "cannot, because the issuer's grant_types"),
-        (without(grant_types_supported=["authorization_code"]), "goose", "by URL: client ID metadata document"),
+        (without(client_id_metadata_document_supported="true"), "documents", "client ID metadata documents are not"),
+        (without("registration_endpoint"), "registration", "not announced"),
+        (without("authorization_response_iss_parameter_supported"), "iss", "not announced"),
+        (without("token_endpoint_auth_methods_supported"), "token auth", "no list"),
+        (without(token_endpoint_auth_methods_supported=[]), "token auth", "none"),
+        (without("code_challenge_methods_supported"), "PKCE", "no list"),
+        (without("code_challenge_methods_supported"), "note", "the issuer's metadata lack S256 in code_challenge"),
+        (without(code_challenge_methods_supported=["plain"]), "wrong", "the issuer's code_challenge_methods_supported"),
+        (without(grant_types_supported=["client_credentials"]), "wrong", "the issuer's grant_types_supported does not"),
+        (without(issuer="https://other.example.com"), "wrong", f"the metadata of {ISSUER} name another issuer"),
     ],
 )
-def test_a_host_gets_what_it_demands_of_an_issuer(issuer: dict[str, Any], host: str, text: str) -> None:
-    assert of(found({ISSUER_AT: issuer}), host).text.startswith(text)
+def test_what_the_issuer_announces_is_a_line_each(issuer: dict[str, Any], name: str, words: str) -> None:
+    assert facts({ISSUER_AT: issuer})[name].startswith(words)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +101,7 @@ def test_enterprise_managed_sign_in_is_offered_where_clients_find_its_profile(sa
     site = found({ISSUER_AT: without(**says)})
 
     (line,) = [one for one in checked(site) if one.startswith("ID-JAG")]
-    assert line.startswith(f"ID-JAG    {text}")
+    assert line.startswith(f"ID-JAG        {text}")
     assert as_json(site)["enterprise_managed"].startswith(text)
 
 
@@ -168,7 +153,7 @@ def test_enterprise_managed_sign_in_is_offered_where_clients_find_its_profile(sa
 def test_what_stops_every_host_is_said_once_for_each(changes: Answers, what: str) -> None:
     stopped = found(changes)
 
-    assert hosts(stopped, Way.NO) == EVERY
+    assert stopped.stops
     assert what in said(stopped)
 
 
@@ -194,12 +179,12 @@ def test_what_stops_every_host_is_said_once_for_each(changes: Answers, what: str
         ),
     ],
 )  # fmt: skip
-def test_what_does_not_stop_a_lenient_host(changes: Answers, what: str) -> None:
+def test_what_is_worth_a_note_stops_nobody(changes: Answers, what: str) -> None:
     lenient = found(changes)
 
-    assert of(lenient, "goose").way is Way.URL
+    assert lenient.stops == ()
     assert what in said(lenient)
-    assert bool(lenient.site.findings) is bool(what)
+    assert bool(lenient.findings) is bool(what)
 
 
 def test_a_mirror_of_the_server_itself_needs_no_keys() -> None:
@@ -209,31 +194,17 @@ def test_a_mirror_of_the_server_itself_needs_no_keys() -> None:
 
     mirrored = found({RESOURCE_AT: resource(origin), place: keyless})
 
-    assert of(mirrored, "goose").way is Way.URL
-    assert mirrored.site.findings == ()
+    assert mirrored.findings == ()
 
 
-@pytest.mark.parametrize(
-    ("documents", "by_url"),
-    [("announce", ["claude", "claude-code", "chatgpt", "vscode", "codex", "goose", "opencode"]), ("hide", [])],
-)
-def test_stepwires_own_mirror_of_a_user_pool_is_enough_for_every_host_with_a_document(
-    documents: str, by_url: list[str]
-) -> None:
-    own = found_at(URL, mirror(documents).reader())
+@pytest.mark.parametrize(("documents", "is_announced"), [("announce", True), ("hide", False)])
+def test_stepwires_own_mirror_of_a_user_pool_has_nothing_wrong(documents: str, is_announced: bool) -> None:
+    own = site_at(URL, mirror(documents).reader())
 
-    assert hosts(own, Way.URL) == by_url
-    assert hosts(own, Way.NO) == ["windsurf", *NEVER]
-
-
-def test_vscode_insists_on_its_own_url_as_resource_and_the_others_accept_the_origin() -> None:
-    origin = found({RESOURCE_AT: resource(resource="https://mcp.example.com")})
-
-    assert of(origin, "vscode").text == (
-        "cannot, because it insists on https://mcp.example.com/mcp as resource, and the server's metadata say "
-        "https://mcp.example.com"
-    )
-    assert of(origin, "goose").way is Way.URL
+    assert own.findings == ()
+    assert own.issuer is not None
+    assert (own.issuer.takes_documents, own.issuer.registration_endpoint) == (is_announced, None)
+    assert "none" in (own.issuer.token_auth_methods or ())
 
 
 @pytest.mark.parametrize(
@@ -246,47 +217,24 @@ def test_vscode_insists_on_its_own_url_as_resource_and_the_others_accept_the_ori
     ],
 )
 def test_an_open_server_needs_no_configuration(answer: httpx2.Response) -> None:
-    opened = found_at(URL, Web({URL: answer}).reader())
+    opened = site_at(URL, Web({URL: answer}).reader())
 
-    assert opened.site.guard is Guard.OPEN
-    assert hosts(opened, Way.URL) == EVERY
-    assert checked(opened)[-1] == "every host can use its URL"
+    assert opened.guard is Guard.OPEN
+    assert [*checked(opened)] == [f"server        {URL}, which asks for no sign-in"]
 
 
 def test_a_server_that_lets_initialize_pass_but_has_metadata_asks_for_a_sign_in() -> None:
     answer = httpx2.Response(200, json={"jsonrpc": "2.0", "id": 1, "result": {}})
 
-    assert found({URL: answer}).site.guard is Guard.ASKS
+    assert found({URL: answer}).guard is Guard.ASKS
 
 
 def test_an_endpoint_of_authorizer_iam_is_recognized() -> None:
     forbidden = httpx2.Response(403, headers={"apigw-requestid": "1"}, json={"message": "Forbidden"})
 
     assert "with Authorizer=iam it takes requests signed with SigV4 only" in said(
-        found_at(URL, Web({URL: forbidden}).reader())
+        site_at(URL, Web({URL: forbidden}).reader())
     )
-
-
-@pytest.mark.parametrize(
-    ("issuer", "refuses", "hint"),
-    [
-        ("https://acme.okta.com/oauth2/default", True, "Okta lists a registration endpoint"),
-        ("https://acme.okta.com.evil.example", False, ""),
-        ("https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_a", False, "Cognito compares callbacks whole"),
-        ("https://login.microsoftonline.com/1/v2.0", False, "AADSTS9010010"),
-        ("https://acme.eu.auth0.com/", False, "Resource Parameter Compatibility Profile"),
-        ("https://id.example.com/auth/realms/main", False, "audience mapper"),
-    ],
-)
-def test_known_issuers_have_a_hint(issuer: str, refuses: bool, hint: str) -> None:
-    metadata = without("client_id_metadata_document_supported", issuer=issuer)
-    place = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
-
-    checked_site = found({RESOURCE_AT: resource(issuer), place: metadata})
-
-    assert hint in said(checked_site)
-    assert bool(checked_site.site.findings) is bool(hint)
-    assert of(checked_site, "cursor").way is (Way.ID if refuses else Way.URL)
 
 
 def test_what_a_server_writes_is_shown_in_bounds() -> None:
@@ -297,16 +245,14 @@ def test_what_a_server_writes_is_shown_in_bounds() -> None:
     assert longest < 1_000
 
 
-def test_the_json_of_a_check_is_json_and_has_every_host_with_its_source() -> None:
+def test_the_json_of_a_check_is_json() -> None:
     value = json.loads(json.dumps(as_json(found())))
 
-    assert [one["host"] for one in value["hosts"]] == EVERY
-    assert all(one["sure"] and one["source"] for one in value["hosts"])
     assert value["issuer"]["issuer"] == ISSUER
+    assert value["findings"] == []
 
 
 def test_the_table_of_hosts_is_whole() -> None:
-    assert len(set(EVERY)) == len(EVERY) > 14
+    assert len({host.key for host in HOSTS}) == len(HOSTS) > 14
     for host in HOSTS:
-        assert host.callbacks or host.takes in (Takes.TOKEN, Takes.NOTHING), host.key
         assert ("{port}" in "".join(host.callbacks)) <= (host.port > 0), host.key
