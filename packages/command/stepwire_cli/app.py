@@ -10,7 +10,7 @@ import typer
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.extras import groups, with_options_of_extras
 from stepwire_cli.operator_commands import redrive, task
-from stepwire_cli.server_commands import gateway, server_json, sign_in
+from stepwire_cli.server_commands import publish, sign_in
 from stepwire_cli.settings import TOKEN, URL, Auth, Settings
 
 # A paragraph that begins with \b keeps its lines.
@@ -62,7 +62,7 @@ app = typer.Typer(
 tasks = typer.Typer(help="List, show, watch, answer and cancel tasks.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(tasks, name="tasks")
 app.add_typer(sign_in, name="sign-in")
-app.add_typer(gateway, name="agentcore")
+app.add_typer(publish, name="publish")
 for _name, _group in groups():
     app.add_typer(_group, name=_name)
 new = typer.Typer(help="Begin a project: a tool, or an endpoint.", no_args_is_help=True, rich_markup_mode=None)
@@ -433,7 +433,6 @@ def replay(
 
 for act in (task, redrive):
     app.command()(act)
-app.command("server-json")(server_json)
 
 
 ProjectFolder = Annotated[Path | None, typer.Option(help="The folder to write to; else one of that name.")]

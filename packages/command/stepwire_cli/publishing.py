@@ -1,4 +1,4 @@
-"""`stepwire agentcore` and `stepwire server-json`: read a server, and print what publishes it.
+"""`stepwire publish`: read a server, and print what publishes it.
 
 The documents go to standard output, and what their reader should know to standard error.
 """

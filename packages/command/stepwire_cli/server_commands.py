@@ -10,10 +10,10 @@ import typer
 from stepwire_cli.agentcore import Grant
 
 sign_in = typer.Typer(
-    help="Check the sign-in of a server, and configure hosts for it.", no_args_is_help=True, rich_markup_mode=None
+    help="Check a server's sign-in, and configure hosts for it.", no_args_is_help=True, rich_markup_mode=None
 )
-gateway = typer.Typer(
-    help="Print inputs of AgentCore Gateway and AWS Agent Registry.",
+publish = typer.Typer(
+    help="Print what a gateway or a registry takes of a server.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -22,7 +22,7 @@ ServerUrl = Annotated[str | None, typer.Argument(metavar="[URL]", help="The serv
 
 @sign_in.command("check")
 def check_sign_in(context: typer.Context, url: ServerUrl = None) -> None:
-    """Say what a server and its issuer announce about sign-in, and what fails."""
+    """Say what a server and its issuer announce, and what fails."""
     from stepwire_cli.sign_in import commands
 
     raise typer.Exit(commands.check(context.obj, url))
@@ -79,8 +79,8 @@ PublishedVersion = Annotated[
 ]
 
 
-@gateway.command("target")
-def gateway_target(
+@publish.command("agentcore-gateway")
+def agentcore_gateway(
     context: typer.Context,
     url: ServerUrl = None,
     *,
@@ -96,7 +96,7 @@ def gateway_target(
         list[str] | None, typer.Option(metavar="NAME", help="A scope to ask for; else all that the server lists.")
     ] = None,
 ) -> None:
-    """Print the input of create-gateway-target for a server.
+    """Print the input of create-gateway-target.
 
     Reads how the server asks for a sign-in, and sends no token. --region is the endpoint's, for signatures.
     """
@@ -106,8 +106,8 @@ def gateway_target(
     raise typer.Exit(publishing.target(context.obj, url, wanted))
 
 
-@gateway.command("record")
-def registry_record(
+@publish.command("agent-registry")
+def agent_registry(
     context: typer.Context,
     url: ServerUrl = None,
     *,
@@ -117,7 +117,7 @@ def registry_record(
     description: PublishedDescription = None,
     server_version: PublishedVersion = None,
 ) -> None:
-    """Print the input of create-registry-record of AWS Agent Registry.
+    """Print the input of create-registry-record.
 
     Signs in as `stepwire tools` does, and writes down the tools that it sees.
     """
@@ -127,7 +127,8 @@ def registry_record(
     raise typer.Exit(publishing.record(context.obj, url, said, registry))
 
 
-def server_json(
+@publish.command("mcp-registry")
+def mcp_registry(
     context: typer.Context,
     url: ServerUrl = None,
     *,

@@ -157,7 +157,7 @@ def test_a_shell_completes_tools(capsys: pytest.CaptureFixture[str], monkeypatch
     assert (out.split(), said) == (["instant"], "")
 
 
-@pytest.mark.parametrize("words", ["", "tasks", "sign-in", "agentcore", "call", "tasks answer", "redrive"])
+@pytest.mark.parametrize("words", ["", "tasks", "sign-in", "publish", "call", "tasks answer", "redrive"])
 def test_help_cuts_nothing(words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 

@@ -1,4 +1,4 @@
-"""`stepwire agentcore` and `stepwire server-json`: what they print is what the APIs and the registry take."""
+"""`stepwire publish`: what it prints is what the APIs and the registry take."""
 
 import json
 import re
@@ -247,8 +247,8 @@ def test_tools_that_do_not_fit_into_a_record_are_left_out() -> None:
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """Run a command; return its code, and what it prints."""
-    code = run(in_front(list(words)))
+    """Run `stepwire publish` with words; return its code, and what it prints."""
+    code = run(in_front(["publish", *words]))
     out, err = capsys.readouterr()
     return code, out, err
 
@@ -261,7 +261,7 @@ def url() -> Iterator[str]:
 
 
 def test_server_json_is_indented_for_a_file(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = printed(capsys, "server-json", url, "--name", "com.example/orders")
+    code, out, err = printed(capsys, "mcp-registry", url, "--name", "com.example/orders")
 
     assert code == Exit.DONE
     assert out.startswith('{\n  "$schema": ')
@@ -274,7 +274,7 @@ def test_server_json_shows_the_endpoint_as_its_operator_chose(capsys: pytest.Cap
     shown = Identity("Workflows of Acme", "https://acme.example/flows", "https://acme.example/icon.png")
     world.server = replace(world.server, services=replace(world.services, identity=shown))
     with serving(world.server.handle) as url:
-        _, out, _ = printed(capsys, "server-json", url, "--name", "example.acme/flows")
+        _, out, _ = printed(capsys, "mcp-registry", url, "--name", "example.acme/flows")
 
     document = json.loads(out)
     check_server_json(document)
@@ -283,7 +283,7 @@ def test_server_json_shows_the_endpoint_as_its_operator_chose(capsys: pytest.Cap
 
 
 def test_a_record_has_the_tools_that_the_caller_sees(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = printed(capsys, "agentcore", "record", url, "--registry", "ABCDEFGHIJKL")
+    code, out, _ = printed(capsys, "agent-registry", url, "--registry", "ABCDEFGHIJKL")
 
     document = json.loads(out)
     check_input("agent-registry-control", "CreateRegistryRecord", document)
@@ -295,15 +295,27 @@ def test_a_record_has_the_tools_that_the_caller_sees(url: str, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("words", "code", "reason"),
     [
-        (["agentcore", "target", "{url}"], Exit.USAGE, "error: The Gateway calls https only, and {url} is not"),
-        (["agentcore", "target"], Exit.USAGE, "error: Which server? Write --url URL, or set STEPWIRE_URL."),
-        (["agentcore", "target", "{url}", "--grant", "x"], Exit.USAGE, "Usage: stepwire agentcore target"),
+        (
+            ["agentcore-gateway", "{url}"],
+            Exit.USAGE,
+            "error: The Gateway calls https only, and {url} is not",
+        ),
+        (["agentcore-gateway"], Exit.USAGE, "error: Which server? Write --url URL, or set STEPWIRE_URL."),
+        (
+            ["agentcore-gateway", "{url}", "--grant", "x"],
+            Exit.USAGE,
+            "Usage: stepwire publish agentcore-gateway",
+        ),
         *(
-            (["server-json", f"https://{host}/mcp"], Exit.USAGE, f"error: Which name? {host} is in nobody's name space")
+            (
+                ["mcp-registry", f"https://{host}/mcp"],
+                Exit.USAGE,
+                f"error: Which name? {host} is in nobody's name space",
+            )
             for host in ("abc123.execute-api.eu-central-1.amazonaws.com", "127.0.0.1", "localhost")
         ),
         (
-            ["server-json", "https://me:secret@a.example/mcp"],
+            ["mcp-registry", "https://me:secret@a.example/mcp"],
             Exit.USAGE,
             "error: No URL of a server has a user or a password: leave it out.\n",
         ),
