@@ -132,7 +132,6 @@ async def test_without_stubs_it_starts_and_the_others_work(bare: LocalStack) -> 
         "bedrock:invokeModel=answer.json",
         "glue:startJobRun=answer.json",
         "http:invoke=answer.json",
-        "sns:publish=answer.json",
     ]
     assert "glue:startJobRun is not served here (OrderPipeline/Crunch): --stub glue:startJobRun=answer.json" in lines
     assert await called(bare.url, "steady") == {"said": "hello"}
@@ -340,7 +339,7 @@ def test_a_python_function_without_its_package_needs_a_stub(tmp_path: Path) -> N
 
 @pytest.mark.long
 async def test_a_change_of_stubs_is_taken_over_while_it_serves(tmp_path: Path) -> None:
-    send = machine(Type="Task", Resource="arn:aws:states:::sns:publish", Parameters={"Message": "x"})
+    send = machine(Type="Task", Resource="arn:aws:states:::ecs:runTask", Parameters={"TaskDefinition": "x"})
     billing = tool("billing", "OldBilling")
     template = beside(tmp_path, Machine=send, Tool=tool("send", "${Machine}"), Billing=billing)
     lines: list[tuple[str, bool]] = []
@@ -348,13 +347,13 @@ async def test_a_change_of_stubs_is_taken_over_while_it_serves(tmp_path: Path) -
     with served(template) as stack:
         watching = Watching(stack, lambda words, is_fault: lines.append((words, is_fault)))
         missing = await called(stack.url, "send")
-        stub(tmp_path, "stubs/sns/publish.json", {"MessageId": "one"})
+        stub(tmp_path, "stubs/ecs/runTask.json", {"MessageId": "one"})
         watching.look()
         one = await called(stack.url, "send")
-        stub(tmp_path, "stubs/sns/publish.json", "{")
+        stub(tmp_path, "stubs/ecs/runTask.json", "{")
         watching.look()
         kept = await called(stack.url, "send")
-        (tmp_path / "stubs" / "sns" / "publish.json").unlink()
+        (tmp_path / "stubs" / "ecs" / "runTask.json").unlink()
         stub(tmp_path, "stubs/Machine.json", {"whole": True})
         stub(tmp_path, "stubs/OldBilling.json", {"billed": True})
         stub(tmp_path, "stubs/Nobody.json", 1)
@@ -362,14 +361,14 @@ async def test_a_change_of_stubs_is_taken_over_while_it_serves(tmp_path: Path) -
         whole = await called(stack.url, "send")
         watching.look()
 
-    assert "--stub sns:publish=answer.json" in missing
+    assert "--stub ecs:runTask=answer.json" in missing
     assert (one, kept, whole) == ({"MessageId": "one"}, {"MessageId": "one"}, {"whole": True})
     assert [words for words, is_fault in lines if not is_fault] == [
-        "stubs: taken over: sns/publish",
-        "stubs: taken over: Machine, Nobody, OldBilling, sns/publish",
+        "stubs: taken over: ecs/runTask",
+        "stubs: taken over: Machine, Nobody, OldBilling, ecs/runTask",
     ]
     assert [words.partition(": ")[2] for words, is_fault in lines if is_fault] == [
-        f"not taken over, the last good one serves: {tmp_path}/stubs/sns/publish.json, line 1, column 2: not JSON: "
+        f"not taken over, the last good one serves: {tmp_path}/stubs/ecs/runTask.json, line 1, column 2: not JSON: "
         "Expecting property name enclosed in double quotes.",
         "nothing here asks for Nobody",
     ]

@@ -41,7 +41,7 @@ def test_outputs_name_this_machine(stack: LocalStack) -> None:
 
 
 def test_unsupported_resources_are_reported(stack: LocalStack) -> None:
-    assert "Setting: AWS::SNS::Topic is not served" in stack.not_served
+    assert "Setting: AWS::Kinesis::Stream is not served" in stack.not_served
     assert (
         "alarms, dashboards and metric filters: nothing is counted, so none rings or shows anything"
         in stack.differences

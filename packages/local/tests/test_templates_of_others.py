@@ -256,7 +256,7 @@ def test_a_template_of_an_odd_shape_is_one_line(tmp_path: Path, template: str, w
 def test_roles_and_destinations_that_are_not_here_do_not_stop_the_start(tmp_path: Path) -> None:
     template = """
         Resources:
-          Topic: {Type: AWS::SNS::Topic}
+          Stream: {Type: AWS::Kinesis::Stream}
           Table:
             Type: AWS::DynamoDB::Table
             Properties:
@@ -270,14 +270,14 @@ def test_roles_and_destinations_that_are_not_here_do_not_stop_the_start(tmp_path
               Handler: app.handler
               Runtime: python3.13
               Code: src
-              DeadLetterConfig: {TargetArn: !Ref Topic}
+              DeadLetterConfig: {TargetArn: !Ref Stream}
           Changes:
             Type: AWS::Lambda::EventSourceMapping
             Properties:
               FunctionName: !Ref Echo
               EventSourceArn: !GetAtt Table.StreamArn
               StartingPosition: LATEST
-              DestinationConfig: {OnFailure: {Destination: !Ref Topic}}
+              DestinationConfig: {OnFailure: {Destination: !Ref Stream}}
         """
 
     with beside(tmp_path, template, {"src/app.py": FUNCTION}) as stack:
@@ -289,8 +289,8 @@ def test_roles_and_destinations_that_are_not_here_do_not_stop_the_start(tmp_path
         role
         == "Echo: its role arn:aws:iam::987654321098:role/LabRole is not of this template, so every call is allowed"
     )
-    assert events.startswith("Echo: failed events do not go to Topic")
-    assert records.startswith("Changes: failed records do not go to Topic")
+    assert events.startswith("Echo: failed events do not go to Stream")
+    assert records.startswith("Changes: failed records do not go to Stream")
 
 
 def test_a_definition_has_a_mark_of_its_encoding_and_a_flag_in_place_of_a_placeholder(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from stepwire_local.cloudformation.template import Template
 from stepwire_local.errors import TemplateError
 
 # What calls a stack beside the endpoint from outside; its workflows do without.
-_CAN_BE_SPARED = ("AWS::ApiGateway::", "AWS::ApiGatewayV2::", "AWS::Lambda::EventSourceMapping")
+_CALLED_FROM_OUTSIDE = ("AWS::ApiGateway::", "AWS::ApiGatewayV2::", "AWS::Lambda::EventSourceMapping")
 
 
 @dataclass(frozen=True)
@@ -209,16 +209,21 @@ class Provisioner:
             return _NotServed(f"{resource.logical_id}{NOT_SERVED}")
         self._take_note(kind, resource)
         try:
+            return self._tried(kind, resource, before)
+        except TemplateError as error:
+            is_outside = not self._world.is_endpoint and resource.kind.startswith(_CALLED_FROM_OUTSIDE)
+            if not is_outside and (before is not None or not kind.can_be_spared):
+                raise
+            self._world.notes.append(f"{error} {resource.kind} is not served so.")
+            return _NotServed(f"{resource.logical_id}{NOT_SERVED}")
+
+    def _tried(self, kind: Kind, resource: Resource, before: Made | None) -> Created:
+        try:
             return kind.create(resource, self._world) if before is None else self._updated(kind, resource, before)
         except (ClientError, ParamValidationError) as error:
             raise TemplateError(f"{resource.logical_id}: {' '.join(str(error).split())}") from error
         except KeyError as error:
             raise TemplateError(f"{resource.logical_id}: {resource.kind} needs the property {error}.") from error
-        except TemplateError as error:
-            if self._world.is_endpoint or not resource.kind.startswith(_CAN_BE_SPARED):
-                raise
-            self._world.notes.append(f"{error} {resource.kind} is not served so.")
-            return _NotServed(f"{resource.logical_id}{NOT_SERVED}")
 
     def _updated(self, kind: Kind, resource: Resource, before: Made) -> Created:
         if kind.update is None or before.resource.kind != resource.kind:

@@ -139,6 +139,16 @@ def _queue(action: str) -> _Rule:
     return rule
 
 
+def _publish(params: Params, place: Place) -> Iterable[Need]:  # noqa: ARG001  # the signature of a rule
+    """Return the permission to publish: a text message to a phone has no resource."""
+    return (Need("sns:Publish", params.get("TopicArn") or params.get("TargetArn") or ANY),)
+
+
+def _subscribed(params: Params, place: Place) -> Iterable[Need]:  # noqa: ARG001  # the same
+    """Return the permission to end a subscription: that of its topic."""
+    return (Need("sns:Unsubscribe", params["SubscriptionArn"].rpartition(":")[0]),)
+
+
 def _path(params: Params, place: Place) -> Iterable[Need]:
     return (Need("ssm:GetParametersByPath", place.arn("ssm", "parameter", params["Path"].rstrip("/"))),)
 
@@ -168,6 +178,14 @@ _OPERATIONS: Mapping[str, _Rule] = {
     # By ARN: the name lacks the six random characters at the end of the ARN.
     "secretsmanager.GetSecretValue": _on("secretsmanager:GetSecretValue", "SecretId", "secretsmanager", "secret:"),
     "resourcegroupstaggingapi.GetResources": _on_any("tag:GetResources"),
+    "sns.CreateTopic": _on("sns:CreateTopic", "Name", "sns"),
+    "sns.GetTopicAttributes": _on("sns:GetTopicAttributes", "TopicArn"),
+    "sns.ListSubscriptionsByTopic": _on("sns:ListSubscriptionsByTopic", "TopicArn"),
+    "sns.ListTopics": _on_any("sns:ListTopics"),
+    "sns.Publish": _publish,
+    "sns.PublishBatch": _publish,
+    "sns.Subscribe": _on("sns:Subscribe", "TopicArn"),
+    "sns.Unsubscribe": _subscribed,
     "ssm.DescribeParameters": _on_any("ssm:DescribeParameters"),
     "ssm.GetParametersByPath": _path,
     "sts.AssumeRole": _on("sts:AssumeRole", "RoleArn"),

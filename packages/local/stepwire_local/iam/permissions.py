@@ -155,6 +155,10 @@ def _is_elsewhere(need: Need, role: Role) -> bool:
     return (parts[_REGION], parts[_ACCOUNT]) != (os.environ.get("AWS_REGION"), role.arn.split(":")[_ACCOUNT])
 
 
+_CODES: Mapping[str, str] = {"s3": "AccessDenied", "sns": "AuthorizationError", "sqs": "AccessDenied"}
+"""The code of a refusal, by service; of the others it is AccessDeniedException."""
+
+
 def _refusal(role: Role, need: Need, operation: str) -> ClientError:
     message = (
         f"User: {role.arn} is not authorized to perform: {need.action} on resource: {need.resource} because no "
@@ -162,8 +166,8 @@ def _refusal(role: Role, need: Need, operation: str) -> ClientError:
     )
     if role.ignored:
         message += f" (unknown here, and so ignored: {', '.join(dict.fromkeys(role.ignored))})"
-    code = "AccessDenied" if need.action.startswith(("s3:", "sqs:")) else "AccessDeniedException"
-    status = 403 if code == "AccessDenied" else 400
+    code = _CODES.get(need.action.partition(":")[0], "AccessDeniedException")
+    status = 400 if code == "AccessDeniedException" else 403
     metadata = {"HTTPStatusCode": status, "RequestId": "refused-locally", "RetryAttempts": 0}
     return ClientError(
         cast("Any", {"Error": {"Code": code, "Message": message}, "ResponseMetadata": metadata}), operation

@@ -1,7 +1,7 @@
 """Asynchronous invocations: delivery of events to functions, with retries and dead-letter queues.
 
-The rules are Lambda's and EventBridge's: three attempts, then the function's dead-letter queue; an event for a missing
-function goes to the rule's queue. The delays between attempts are shorter than AWS's one and two minutes.
+The rule is Lambda's: three attempts, then the function's dead-letter queue. The delays between attempts are shorter
+than AWS's one and two minutes.
 """
 
 import json
@@ -10,10 +10,10 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from stepwire_local.iam.clients import aws_client
-from stepwire_local.lambdas.functions import Function, is_registered, registered
+from stepwire_local.lambdas.functions import Function, is_registered
 from stepwire_local.lambdas.invocations import Failed, Outcome, Returned
 
 logger = logging.getLogger(__name__)
@@ -25,6 +25,7 @@ RETRY_DELAYS = (0.1, 0.2)  # seconds
 CONCURRENCY = 10
 
 _LONGEST_ERROR = 1024  # characters of a message attribute
+_NO_FUNCTION = ""  # in place of a function's ARN
 
 _places = threading.BoundedSemaphore(CONCURRENCY)
 
@@ -36,15 +37,17 @@ _pending: Counter[str] = Counter()  # those under way
 
 def invoke_later(function: Function, event: str) -> None:
     """Invoke a function with an event, as JSON text, without waiting."""
-    with _lock:
-        _begun[function.arn] += 1
-        _pending[function.arn] += 1
-    threading.Thread(target=_work, args=(function, event), daemon=True).start()
+    _begin(function.arn, lambda: _try_repeatedly(function, event))
+
+
+def run_later(work: Callable[[], None]) -> None:
+    """Do work that nobody waits for and that is no function's."""
+    _begin(_NO_FUNCTION, work)
 
 
 def is_idle(functions: Iterable[Function]) -> bool:
-    """Return whether no asynchronous invocation of these functions is under way."""
-    return not any(_pending[function.arn] for function in functions)
+    """Return whether no asynchronous invocation of these functions is under way, and nothing that is no function's."""
+    return not any(_pending[arn] for arn in (_NO_FUNCTION, *(function.arn for function in functions)))
 
 
 def begun() -> int:
@@ -52,23 +55,19 @@ def begun() -> int:
     return _begun.total()
 
 
-def _work(function: Function, event: str) -> None:
+def _begin(arn: str, work: Callable[[], None]) -> None:
+    with _lock:
+        _begun[arn] += 1
+        _pending[arn] += 1
+    threading.Thread(target=_run, args=(arn, work), daemon=True).start()
+
+
+def _run(arn: str, work: Callable[[], None]) -> None:
     try:
-        _try_repeatedly(function, event)
+        work()
     finally:
         with _lock:
-            _pending[function.arn] -= 1
-
-
-def deliver(arn: str, event: str, *, rule_arn: str, dead_letters: str | None) -> None:
-    """Invoke the target of a rule, without waiting; `dead_letters` is the ARN of the rule's queue."""
-    try:
-        function = registered(arn)
-    except KeyError:
-        logger.warning("The target %s of rule %s does not exist.", arn, rule_arn)
-        bury(dead_letters, event, {"RULE_ARN": rule_arn, "TARGET_ARN": arn, "ERROR_CODE": "RESOURCE_NOT_FOUND"})
-        return
-    invoke_later(function, event)
+            _pending[arn] -= 1
 
 
 def _try_repeatedly(function: Function, event: str) -> None:
@@ -90,13 +89,16 @@ def _in_turn(function: Function, event: str) -> Outcome:
         return function.invoke(event)
 
 
-def bury(queue_arn: str | None, letter: str, attributes: dict[str, str]) -> None:
-    """Send an undelivered event to a dead-letter queue; without a queue, log that it is lost."""
-    if queue_arn is None:
+def bury(arn: str | None, letter: str, attributes: dict[str, str]) -> None:
+    """Send an undelivered event to a dead-letter queue, or to a topic; without either, log that it is lost."""
+    if arn is None:
         logger.error("An event is lost for want of a dead-letter queue: %s", attributes)
         return
-    region, name = queue_arn.split(":")[3], queue_arn.split(":")[5]
-    sqs = aws_client("sqs", region)
+    _, _, service, region, _, name = arn.split(":")
     described = {key: {"DataType": "String", "StringValue": value} for key, value in attributes.items()}
+    if service == "sns":
+        aws_client("sns", region).publish(TopicArn=arn, Message=letter, MessageAttributes=described)
+        return
+    sqs = aws_client("sqs", region)
     url = sqs.get_queue_url(QueueName=name)["QueueUrl"]
     sqs.send_message(QueueUrl=url, MessageBody=letter, MessageAttributes=described)

@@ -14,6 +14,7 @@ from moto.stepfunctions.parser.asl.utils import boto_client
 from packages.local.tests.proving import PASS, proof, together
 from packages.local.tests.simulated import Account
 from stepwire_local.iam.clients import aws_client
+from stepwire_local.lambdas.asynchronous import is_idle
 from tests.waiting import HANG_GUARD, until
 
 # Why long: they prove that moto needs its patches, which only a change of moto or of a patch can change.
@@ -130,7 +131,7 @@ def test_an_exceptions_name_can_be_caught(account: Account) -> None:
     assert json.loads(error["Cause"])["errorMessage"] == "not today"
 
 
-@proof("rules_invoke_functions")
+@proof("rules_reach_their_targets")
 def test_an_event_reaches_the_function_that_a_rule_names(account: Account) -> None:
     function = account.function()
     account.rule_to(function.settings.arn, {"source": ["test"]})
@@ -138,6 +139,19 @@ def test_an_event_reaches_the_function_that_a_rule_names(account: Account) -> No
     account.rules.put_events(Entries=[{"Source": "test", "DetailType": "d", "Detail": '{"a": 1}'}])
 
     until(lambda: json.loads(function.invoke("{}").payload)["calls"] > 1)
+
+
+@proof("topics_reach_their_subscribers")
+def test_a_message_reaches_the_function_that_a_topic_names(account: Account) -> None:
+    function = account.function()
+    topics = aws_client("sns", "us-east-1")
+    topic = topics.create_topic(Name="topic")["TopicArn"]
+    topics.subscribe(TopicArn=topic, Protocol="lambda", Endpoint=function.settings.arn)
+
+    topics.publish(TopicArn=topic, Message="hello")
+    until(lambda: is_idle([function]))
+
+    assert json.loads(function.invoke("{}").payload)["calls"] > 1
 
 
 def test_a_disabled_rule_invokes_nothing(account: Account) -> None:

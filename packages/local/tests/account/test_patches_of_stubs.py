@@ -100,13 +100,13 @@ def test_a_service_that_is_unknown_to_moto_may_be_named(workflow: Workflow) -> N
 @proof("runtime_errors_are_final")
 def test_nothing_catches_or_retries_a_task_that_cannot_run(workflow: Workflow) -> None:
     everything = {"ErrorEquals": ["States.ALL"]}
-    state = service("sns:publish", TopicArn="topic", Message="x")
+    state = service("ecs:runTask", TaskDefinition="t")
     retry = [{**everything, "IntervalSeconds": 60, "MaxAttempts": 9}]
 
     described = workflow.run({**state, "Retry": retry, "Catch": [{**everything, "Next": "S1"}]}, {"Type": "Pass"})
 
     assert (described["status"], described["error"]) == ("FAILED", "States.Runtime")
-    assert described["cause"].endswith("sns:publish is not served here: --stub sns:publish=answer.json")
+    assert described["cause"].endswith("ecs:runTask is not served here: --stub ecs:runTask=answer.json")
 
 
 FORMS: dict[str, tuple[Json, str]] = {
@@ -263,7 +263,7 @@ def test_a_stub_is_a_runtime_error(workflow: Workflow, kind: str) -> None:
     [
         (service("http:invoke"), "http:invoke is not served here: --stub http:invoke=answer.json"),
         (service("glue:startJobRun.sync", JobName="n"), "--stub glue:startJobRun=answer.json"),
-        (service("sns:publish.waitForTaskToken", Message="x"), "--stub sns:publish=answer.json"),
+        (service("ecs:runTask.waitForTaskToken", TaskDefinition="t"), "--stub ecs:runTask=answer.json"),
         ({"Type": "Task", "Resource": FUNCTION}, "the function nobody is in no template here: --stub "),
         ({"Type": "Task", "Resource": ACTIVITY}, "the activity reviewer has no worker here: --stub "),
         (service("states:startExecution", StateMachineArn=CHILD), f"{CHILD} is in no template here: --stub "),
@@ -277,13 +277,13 @@ def test_a_task_that_cannot_run_says_which_stub_to_give(workflow: Workflow, stat
 
 
 def test_in_a_branch_it_is_final_too(workflow: Workflow) -> None:
-    branch = {"StartAt": "Send", "States": {"Send": {**service("sns:publish", Message="x"), "End": True}}}
+    branch = {"StartAt": "Send", "States": {"Send": {**service("ecs:runTask", TaskDefinition="t"), "End": True}}}
     everything = {"ErrorEquals": ["States.ALL"], "Next": "S1"}
 
     described = workflow.run({"Type": "Parallel", "Branches": [branch], "Catch": [everything]}, {"Type": "Pass"})
 
     assert described["status"] == "FAILED"
-    assert "--stub sns:publish=answer.json" in described["cause"]
+    assert "--stub ecs:runTask=answer.json" in described["cause"]
 
 
 def test_a_state_machine_that_no_stack_has_is_left_alone(account: Account) -> None:

@@ -124,7 +124,7 @@ def test_it_serves_until_a_signal_stops_it(tmp_path: Path, number: signal.Signal
     assert f"claude mcp add --transport http stepwire {served.url}" in rest
     assert "  export AWS_ENDPOINT_URL=http://127.0.0.1:" in rest
     assert re.search(r'"mcpServers": \{"stepwire": \{"type": "http", "url": "http://127', rest)
-    assert "Setting: AWS::SNS::Topic is not served" in rest
+    assert "Setting: AWS::Kinesis::Stream is not served" in rest
 
 
 @pytest.mark.long
@@ -255,7 +255,7 @@ def test_for_a_program_every_line_is_json(tmp_path: Path) -> None:
 
     serves, request = map(json.loads, served.lines)
     assert (serves["event"], serves["url"]) == ("serving", served.url)
-    assert "Setting: AWS::SNS::Topic is not served" in serves["not_served"]
+    assert "Setting: AWS::Kinesis::Stream is not served" in serves["not_served"]
     assert (request["event"], request["method"], request["status"]) == ("request", "ping", 200)
 
 

@@ -66,8 +66,8 @@ def test_an_invalid_mapping_stops_the_start(bench: Bench, before: str, now: str,
         ),
         (
             "Destination: !GetAtt Lost.Arn",
-            "Destination: arn:aws:sns:us-east-1:123456789012:topic",
-            "Mapping: failed records do not go to arn:aws:sns:us-east-1:123456789012:topic: only queues are served",
+            "Destination: arn:aws:s3:::lost",
+            "Mapping: failed records do not go to arn:aws:s3:::lost: only queues and topics are served",
         ),
         (
             "Pattern: !Ref Filter",

@@ -28,6 +28,7 @@ from stepwire_local.account.moto_patches import (
     paths,
     streams,
     stubs,
+    topics,
     versions,
     waits,
 )
@@ -49,6 +50,7 @@ _ALL: tuple[Patch, ...] = (
     *intrinsics.PATCHES,
     *functions.PATCHES,
     *events.PATCHES,
+    *topics.PATCHES,
     *dynamodb.PATCHES,
     *expressions.PATCHES,
     *dispatch.PATCHES,

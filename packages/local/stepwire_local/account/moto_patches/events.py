@@ -1,23 +1,23 @@
-"""Patch of EventBridge: rules reach Lambda functions."""
+"""Patch of EventBridge: rules reach functions, queues, state machines and topics."""
 
 import copy
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from moto.events.models import Rule
 
-from stepwire_local.lambdas.asynchronous import deliver
+from stepwire_local.account.deliveries import Cause, Target, can_get_events, deliver
+from stepwire_local.account.rule_inputs import input_of
 
 _Replace = Callable[[object, str, object], None]
 
 
-def rules_invoke_functions(replace: _Replace) -> None:
-    """Patch: Invoke the function asynchronously, and skip disabled rules.
+def rules_reach_their_targets(replace: _Replace) -> None:
+    """Patch: Deliver to functions, queues, state machines and topics, with each target's input; skip disabled rules.
 
-    Defect: PutEvents raises NotImplementedError if a rule's target is a Lambda function, and disabled rules match
-    events too.
+    Defect: PutEvents raises NotImplementedError if a rule's target is a function, a state machine or a topic. A queue
+    gets the event without its account, whatever input the rule says. Disabled rules match events too.
     """
     original: Any = Rule.send_to_targets
 
@@ -25,26 +25,34 @@ def rules_invoke_functions(replace: _Replace) -> None:
         if self.state != "ENABLED":
             return
         if self.event_pattern.matches_event(original_event):
-            for target in filter(_is_function, self.targets):
-                _deliver(self, target, original_event)
+            for target in filter(_is_served, self.targets):
+                deliver_to(target, _sent(original_event), self.arn)
         others = copy.copy(self)
-        others.targets = [target for target in self.targets if not _is_function(target)]
+        others.targets = [target for target in self.targets if not _is_served(target)]
         original(others, original_event, transform_input)
 
     replace(Rule, "send_to_targets", send_to_targets)
 
 
-def _is_function(target: Any) -> bool:
-    return target["Arn"].split(":")[2] == "lambda"
+def deliver_to(target: Mapping[str, Any], event: Mapping[str, Any], rule: str) -> None:
+    """Deliver an event to a target of the rule with this ARN."""
+    group = target.get("SqsParameters", {}).get("MessageGroupId")
+    settings = {"MessageGroupId": group} if group else {}
+    dead_letters = target.get("DeadLetterConfig", {}).get("Arn")
+    named = Target(target["Arn"], target.get("RoleArn"), dead_letters, settings)
+    deliver(named, input_of(target, event, rule), Cause("rule", rule, str(event.get("detail-type", ""))))
 
 
-def _deliver(rule: Any, target: Any, event: Any) -> None:
+def _is_served(target: Any) -> bool:
+    return can_get_events(target["Arn"])
+
+
+def _sent(event: Any) -> Mapping[str, Any]:
+    """Return an event as EventBridge sends it: moto's time is a number."""
     moment = event["time"]
     if isinstance(moment, int | float):
         moment = datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    sent = {name: value for name, value in event.items() if name != "ingestion-time"} | {"time": moment}
-    dead_letters = target.get("DeadLetterConfig", {}).get("Arn")
-    deliver(target["Arn"], json.dumps(sent), rule_arn=rule.arn, dead_letters=dead_letters)
+    return {name: value for name, value in event.items() if name != "ingestion-time"} | {"time": moment}
 
 
-PATCHES = (rules_invoke_functions,)
+PATCHES = (rules_reach_their_targets,)

@@ -15,6 +15,7 @@ from stepwire_local.cloudformation.resources import (
     releases,
     roles,
     secrets,
+    topics,
     workflows,
 )
 from stepwire_local.cloudformation.resources.kinds import Kind
@@ -24,6 +25,7 @@ KINDS: dict[str, Kind] = {
     **secrets.KINDS,
     **parameters.KINDS,
     **messaging.KINDS,
+    **topics.KINDS,
     **roles.KINDS,
     **workflows.KINDS,
     **compute.KINDS,

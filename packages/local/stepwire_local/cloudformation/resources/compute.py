@@ -18,13 +18,13 @@ from stepwire_local.cloudformation.resources.kinds import (
     Kind,
     Resource,
     World,
+    destination,
     keep,
     named,
-    queue_in,
+    needs_of,
 )
 from stepwire_local.cloudformation.resources.roles import check_allowed, role_of
 from stepwire_local.errors import FunctionLoadError, TemplateError
-from stepwire_local.iam.actions import Need
 from stepwire_local.lambdas.catalog import compile_catalog, list_release_tools
 from stepwire_local.lambdas.environment import machine_variables
 from stepwire_local.lambdas.functions import Function, register, unregister
@@ -43,8 +43,7 @@ def _function(resource: Resource, world: World) -> Created:
     name = _name(resource, world)
     own_stubs(world.arn("lambda", f"function:{name}"), Owned(world.stubs, (resource.logical_id, name)))
     settings = _settings(resource, world, name, _not_run(resource, world))
-    if settings.dead_letters is not None:
-        check_allowed(resource, settings.role, (Need("sqs:SendMessage", settings.dead_letters),))
+    check_allowed(resource, settings.role, needs_of(settings.dead_letters))
     world.client("lambda").create_function(
         FunctionName=name,
         Runtime=properties.get("Runtime", "python3.13"),
@@ -170,7 +169,7 @@ def _settings(resource: Resource, world: World, name: str, not_run: str) -> Func
         memory=memory,
         log_group=log_group,
         variables=runtime | {key: text_of(value) for key, value in given.items()},
-        dead_letters=queue_in(
+        dead_letters=destination(
             resource, properties.get("DeadLetterConfig", {}).get("TargetArn"), "failed events", world
         ),
         role=role_of(resource, properties["Role"], world),

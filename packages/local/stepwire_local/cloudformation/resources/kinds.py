@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from stepwire_local.gateway.http_api import Api, Integration, Route
 from stepwire_local.gateway.jwt_tokens import JwtAuthorizer
+from stepwire_local.iam.actions import Need
 from stepwire_local.iam.clients import aws_client
 from stepwire_local.iam.permissions import Role
 from stepwire_local.lambdas.functions import Function
@@ -104,6 +105,7 @@ class Kind:
     remove: Callable[[Resource, Created, World], None] | None = None
     # Which stub stands for a resource: a text that changes with it; None: none ever does.
     stub: Callable[[str, Mapping[str, Any], World], str] | None = None
+    can_be_spared: bool = False  # whether the rest is served if one cannot be
 
     def ignored(self, resource: Resource) -> list[str]:
         """Return the properties of a resource that have no effect."""
@@ -126,12 +128,20 @@ def keep(change: Change, _world: World) -> Created:
     return change.created
 
 
-def queue_in(resource: Resource, arn: str | None, what: str, world: World) -> str | None:
-    """Return the ARN of the queue that gets what has failed; note that anything else does not get it."""
-    if arn is None or f"{arn}::".split(":")[2] == "sqs":
+def destination(resource: Resource, arn: str | None, what: str, world: World) -> str | None:
+    """Return the ARN of the queue or topic that gets what has failed; note that anything else does not get it."""
+    if arn is None or f"{arn}::".split(":")[2] in _WRITES:
         return arn
-    world.notes.append(f"{resource.logical_id}: {what} do not go to {arn}: only queues are served")
+    world.notes.append(f"{resource.logical_id}: {what} do not go to {arn}: only queues and topics are served")
     return None
+
+
+def needs_of(destination: str | None) -> list[Need]:
+    """Return the permission that Lambda needs in a function's role to write there."""
+    return [Need(_WRITES[destination.split(":")[2]], destination)] if destination else []
+
+
+_WRITES = {"sns": "sns:Publish", "sqs": "sqs:SendMessage"}
 
 
 NOT_ENFORCED = "permissions: policies of roles are enforced; those of resources, that let others in, are not"

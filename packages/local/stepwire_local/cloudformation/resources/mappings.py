@@ -10,7 +10,7 @@ from typing import Any, cast
 from moto.events.exceptions import InvalidEventPatternException
 from moto.events.models import EventPattern
 
-from stepwire_local.cloudformation.resources.kinds import Created, Kind, Resource, World, queue_in
+from stepwire_local.cloudformation.resources.kinds import Created, Kind, Resource, World, destination, needs_of
 from stepwire_local.cloudformation.resources.roles import QUEUE_READS, STREAM_READS, check_allowed
 from stepwire_local.errors import TemplateError
 from stepwire_local.iam.actions import Need
@@ -81,8 +81,7 @@ def _settings(resource: Resource, world: World, source: str) -> MappingSettings:
 def _needs(settings: MappingSettings) -> list[Need]:
     """Return the permissions that Lambda needs in the function's role."""
     reads = [Need(f"dynamodb:{name}", settings.stream_arn) for name in STREAM_READS]
-    writes = [] if settings.dead_letters is None else [Need("sqs:SendMessage", settings.dead_letters)]
-    return [*reads, *writes]
+    return [*reads, *needs_of(settings.dead_letters)]
 
 
 def _function(resource: Resource, world: World) -> Function:
@@ -115,7 +114,7 @@ def _position(resource: Resource) -> str:
 
 def _destination(resource: Resource, world: World) -> str | None:
     arn: str | None = resource.properties.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
-    return queue_in(resource, arn, "failed records", world)
+    return destination(resource, arn, "failed records", world)
 
 
 def _filters(resource: Resource, world: World) -> tuple[EventPattern, ...]:

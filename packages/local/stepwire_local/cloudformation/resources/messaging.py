@@ -15,8 +15,18 @@ _QUEUE_ATTRIBUTES = (
     "ReceiveMessageWaitTimeSeconds",
     "VisibilityTimeout",
 )
-_TARGET = ("Arn", "Id", "DeadLetterConfig", "RetryPolicy", "SqsParameters", "InputTransformer")
-_TARGETS_SERVED = ("lambda", "sqs", "logs", "events")
+_TARGET = (
+    "Arn",
+    "DeadLetterConfig",
+    "Id",
+    "Input",
+    "InputPath",
+    "InputTransformer",
+    "RetryPolicy",
+    "RoleArn",
+    "SqsParameters",
+)
+_TARGETS_SERVED = ("lambda", "sqs", "states", "sns", "logs", "events")
 
 
 def _queue(resource: Resource, world: World) -> Created:
