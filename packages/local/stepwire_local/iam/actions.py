@@ -132,6 +132,19 @@ def _bucket(action: str) -> _Rule:
     return lambda params, place: (Need(action, f"arn:aws:s3:::{params['Bucket']}"),)  # noqa: ARG005  # the same
 
 
+def _copy(params: Params, place: Place) -> Iterable[Need]:
+    """Return the permissions of a copy: to read the source, `bucket/key` or its parts, and to write the object."""
+    source = params["CopySource"]
+    named = f"{source['Bucket']}/{source['Key']}" if isinstance(source, Mapping) else str(source).lstrip("/")
+    yield Need("s3:GetObject", f"arn:aws:s3:::{named.partition('?')[0]}")
+    yield from _object("s3:PutObject")(params, place)
+
+
+def _deleted(params: Params, place: Place) -> Iterable[Need]:
+    for one in params["Delete"]["Objects"]:
+        yield from _object("s3:DeleteObject")({"Bucket": params["Bucket"], "Key": one["Key"]}, place)
+
+
 def _queue(action: str) -> _Rule:
     def rule(params: Params, place: Place) -> Iterable[Need]:
         return (Need(action, place.arn("sqs", "", params["QueueUrl"].rpartition("/")[2])),)
@@ -174,6 +187,15 @@ _OPERATIONS: Mapping[str, _Rule] = {
     "s3.HeadObject": _object("s3:GetObject"),
     "s3.PutObject": _object("s3:PutObject"),
     "s3.DeleteObject": _object("s3:DeleteObject"),
+    "s3.DeleteObjects": _deleted,
+    "s3.CopyObject": _copy,
+    **{
+        f"s3.{name}": _object("s3:PutObject")
+        for name in ("CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload")
+    },
+    "s3.AbortMultipartUpload": _object("s3:AbortMultipartUpload"),
+    "s3.HeadBucket": _bucket("s3:ListBucket"),
+    "s3.ListObjects": _bucket("s3:ListBucket"),
     "s3.ListObjectsV2": _bucket("s3:ListBucket"),
     # By ARN: the name lacks the six random characters at the end of the ARN.
     "secretsmanager.GetSecretValue": _on("secretsmanager:GetSecretValue", "SecretId", "secretsmanager", "secret:"),

@@ -154,6 +154,40 @@ def test_a_message_reaches_the_function_that_a_topic_names(account: Account) -> 
     assert json.loads(function.invoke("{}").payload)["calls"] > 1
 
 
+@proof("buckets_reach_their_targets")
+def test_an_object_reaches_the_function_that_its_bucket_names(account: Account) -> None:
+    function = account.function()
+    buckets = aws_client("s3", "us-east-1")
+    buckets.create_bucket(Bucket="bucket")
+    told = {"LambdaFunctionArn": function.settings.arn, "Events": ["s3:ObjectCreated:*"]}
+    buckets.put_bucket_notification_configuration(
+        Bucket="bucket", NotificationConfiguration={"LambdaFunctionConfigurations": [told]}
+    )
+
+    buckets.put_object(Bucket="bucket", Key="a/b", Body=b"c")
+    until(lambda: is_idle([function]))
+
+    assert json.loads(function.invoke("{}").payload)["calls"] > 1
+
+
+@proof("delete_markers_are_events")
+def test_a_delete_marker_is_an_event(account: Account) -> None:
+    buckets, queue = aws_client("s3", "us-east-1"), account.queue()
+    arn = account.queues.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    buckets.create_bucket(Bucket="bucket")
+    buckets.put_bucket_versioning(Bucket="bucket", VersioningConfiguration={"Status": "Enabled"})
+    told = {"QueueArn": arn, "Events": ["s3:ObjectRemoved:*"]}
+    buckets.put_bucket_notification_configuration(
+        Bucket="bucket", NotificationConfiguration={"QueueConfigurations": [told]}
+    )
+
+    buckets.put_object(Bucket="bucket", Key="a", Body=b"c")
+    buckets.delete_object(Bucket="bucket", Key="a")
+
+    names = [one["Records"][0]["eventName"] for one in account.messages(queue, 2) if "Records" in one]
+    assert names == ["ObjectRemoved:DeleteMarkerCreated"]
+
+
 def test_a_disabled_rule_invokes_nothing(account: Account) -> None:
     function = account.function()
     account.rules.disable_rule(Name=account.rule_to(function.settings.arn, {"source": ["test"]}))

@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 from stepwire_local.account.moto_patches import (
     branches,
+    buckets,
     callbacks,
     changes,
     dispatch,
@@ -51,6 +52,7 @@ _ALL: tuple[Patch, ...] = (
     *functions.PATCHES,
     *events.PATCHES,
     *topics.PATCHES,
+    *buckets.PATCHES,
     *dynamodb.PATCHES,
     *expressions.PATCHES,
     *dispatch.PATCHES,

@@ -1,10 +1,12 @@
 """Storage: DynamoDB tables, S3 buckets, log groups."""
 
+from dataclasses import replace
 from typing import Any
 
 from stepwire_local.account.isolation import REGION
 from stepwire_local.cloudformation.resources.kinds import (
     NOT_ENFORCED,
+    Change,
     Created,
     Kind,
     Resource,
@@ -14,6 +16,10 @@ from stepwire_local.cloudformation.resources.kinds import (
     picked,
     typed,
 )
+from stepwire_local.cloudformation.resources.notifications import notify
+from stepwire_local.errors import TemplateError
+from stepwire_local.stubs.owners import Owned
+from stepwire_local.stubs.owners import register as own_stubs
 
 _TABLE = (
     "AttributeDefinitions",
@@ -52,9 +58,29 @@ def _bucket(resource: Resource, world: World) -> Created:
     if not old:
         place = {"CreateBucketConfiguration": {"LocationConstraint": world.region}} if world.region != REGION else {}
         world.client("s3").create_bucket(Bucket=name, **place)
+    own_stubs(f"arn:aws:s3:::{name}", Owned(world.stubs, (resource.logical_id, name)))
+    _configure(resource, name, world)
     domain = f"{name}.s3.amazonaws.com"
     regional = f"{name}.s3.{world.region}.amazonaws.com"
     return Created(name, {"Arn": f"arn:aws:s3:::{name}", "DomainName": domain, "RegionalDomainName": regional})
+
+
+def _configure(resource: Resource, name: str, world: World) -> None:
+    if versioning := resource.properties.get("VersioningConfiguration"):
+        world.client("s3").put_bucket_versioning(Bucket=name, VersioningConfiguration=versioning)
+    if "NotificationConfiguration" in resource.properties:
+        notify(resource, name, world)
+
+
+def _changed_bucket(change: Change, world: World) -> Created:
+    if change.before.properties.get("BucketName") != change.after.properties.get("BucketName"):
+        raise TemplateError(f"{change.after.logical_id}: its name changes by a restart only.")
+    configured: dict[str, Any] = {
+        "NotificationConfiguration": {},
+        **change.after.properties,
+    }  # one that is gone is none
+    _configure(replace(change.after, properties=configured), change.created.reference, world)
+    return change.created
 
 
 def _log_group(resource: Resource, world: World) -> Created:
@@ -72,8 +98,15 @@ KINDS = {
     ),
     "AWS::S3::Bucket": Kind(
         _bucket,
-        served=("BucketName",),
-        harmless=("BucketEncryption", "OwnershipControls", "PublicAccessBlockConfiguration", "LifecycleConfiguration"),
+        served=("BucketName", "NotificationConfiguration", "VersioningConfiguration"),
+        harmless=(
+            "BucketEncryption",
+            "CorsConfiguration",
+            "LifecycleConfiguration",
+            "OwnershipControls",
+            "PublicAccessBlockConfiguration",
+        ),
+        update=_changed_bucket,
     ),
     "AWS::S3::BucketPolicy": Kind(named, harmless=("Bucket", "PolicyDocument"), note=NOT_ENFORCED),
     "AWS::Logs::LogGroup": Kind(

@@ -5,6 +5,8 @@ from typing import Any
 
 from stepwire_local.cloudformation.intrinsics import text_of
 from stepwire_local.cloudformation.resources.kinds import NOT_ENFORCED, Created, Kind, Resource, World, named, picked
+from stepwire_local.stubs.owners import Owned
+from stepwire_local.stubs.owners import register as own_stubs
 
 _QUEUE_ATTRIBUTES = (
     "ContentBasedDeduplication",
@@ -36,6 +38,7 @@ def _queue(resource: Resource, world: World) -> Created:
     if redrive := properties.get("RedrivePolicy"):
         attributes["RedrivePolicy"] = json.dumps(redrive)
     url: str = world.client("sqs").create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
+    own_stubs(world.arn("sqs", name), Owned(world.stubs, (resource.logical_id, name)))
     return Created(url, {"Arn": world.arn("sqs", name), "QueueName": name, "QueueUrl": url})
 
 
@@ -49,6 +52,7 @@ def _rule(resource: Resource, world: World) -> Created:
     if "ScheduleExpression" in properties:
         world.notes.append(f"{resource.logical_id}: its schedule never fires")
     arn: str = events.put_rule(Name=name, **settings)["RuleArn"]
+    own_stubs(arn, Owned(world.stubs, (resource.logical_id, name)))
     targets: list[dict[str, Any]] = properties.get("Targets", [])
     _note_targets(resource, world, targets)
     served = [target for target in targets if _service_of(target) in _TARGETS_SERVED]
