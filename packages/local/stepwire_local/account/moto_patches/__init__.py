@@ -1,7 +1,8 @@
 """A patch for each defect of moto 5.2.5 that matters here.
 
 A patch is a function whose docstring says what it does (`Patch:`) and why (`Defect:`). It gets `replace(owner, name,
-value)`; closing the account undoes the replacement. `PATCHES` lists the patches by name.
+value)`; closing the account undoes the replacement. `PATCHES` lists the patches by name. A patch that moto could take
+has a text for moto's authors, `packages/local/upstream/<patch>.md`; any other says why it stays here (`Ours:`).
 `packages/local/tests/account/test_patches_of_*.py` runs each proof twice: it must pass with the patch and fail without
 it. After an upgrade of moto, a proof that passes without its patch shows that the patch can go.
 """
@@ -61,33 +62,6 @@ _ALL: tuple[Patch, ...] = (
     *waits.PATCHES,
 )
 PATCHES: dict[str, Patch] = {patch_function.__name__: patch_function for patch_function in _ALL}
-
-FOR_UPSTREAM = frozenset(
-    {
-        *(
-            "definitions_are_read_apart",
-            "names_are_made_up_and_unique",
-            "inputs_are_checked",
-            "errors_carry_their_code",
-        ),
-        *("stopping_is_immediate", "describing_tells_all", "history_comes_in_pages", "history_can_leave_out_data"),
-        *("express_executions_are_their_own", "the_context_tells_of_the_execution", "versions_and_aliases_are_started"),
-        *("tokens_count_once", "heartbeats_find_their_task", "tokens_live_for_one_attempt"),
-        *("early_answers_end_the_wait", "error_names_may_be_anything", "errors_of_branches_keep_their_names"),
-        *("definite_paths_give_one_value", "choices_compare_with_the_context", "parameters_are_spelled_either_way"),
-        *("dynamodb_tells_of_its_response", "results_are_written", "failed_expressions_have_their_error"),
-        *("expressions_may_name_their_context", "texts_may_have_quotes", "missed_heartbeats_have_two_names"),
-        *("choices_need_their_paths", "times_may_have_fractions_and_offsets"),
-        *("choices_fail_with_their_errors", "intrinsic_functions_fail_with_their_error"),
-        *("changes_of_parameters_are_events", "changes_of_tags_are_events"),
-        *("values_of_parameters_have_a_limit", "values_of_parameters_name_no_other"),
-        *("expressions_are_walked_quickly", "trees_are_checked_from_their_root", "texts_are_compared_as_they_are"),
-        *("conditions_are_parsed_once", "updates_are_parsed_once", "operations_are_listed_once"),
-        *("accounts_are_found_at_once", "answers_are_made_once", "paths_are_parsed_once"),
-        *("calls_take_turns", "transactions_copy_what_they_write", "changes_are_recorded_once"),
-    }
-)
-"""Patches of plain defects, which moto could take with their proofs; the others are about this local stack."""
 
 
 # The replacements of each patch that is in force.

@@ -27,6 +27,8 @@ def tasks_share_their_clients(replace: _Replace) -> None:
 
     Defect: Each Task state creates a boto3 client, which takes 10 ms or more, and the role of the state machine is
     not enforced.
+
+    Ours: The client makes its calls under a role of this local stack.
     """
     assert asl_parser  # noqa: S101  # imported for what it imports
     original = boto_client.boto_client_for
@@ -81,6 +83,8 @@ def dynamodb_takes_plain_texts(replace: _Replace) -> None:
 
     Defect: `"Item": {"id.$": "$.id"}`, which published workflows have, fails with "'str' object has no attribute
     'items'". No page of AWS was found that says that it may stand so.
+
+    Ours: Without such a page moto's authors cannot check it.
     """
     original: Any = cast("Any", state_task_service.StateTaskService)._normalise_parameters
 

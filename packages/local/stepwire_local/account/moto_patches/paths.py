@@ -51,11 +51,6 @@ def definite_paths_give_one_value(replace: _Replace) -> None:
     Defect: `$.a[0].b` gives a list of one, so that a Choice on it never matches. AWS gives the value. moto decides by
     the first match instead of the path: since its issue 7825, a match below an index counts as one of many. A path with
     a wildcard, a slice, a filter or `..` gives a list in AWS, even of one match; there moto unpacks `$..b`.
-
-    For moto's authors (nothing is sent from here): in `asl/utils/json_path.py`, replace the condition on `matches[0]`
-    by a test of the parsed path, as `_is_definite` below: "Root, This, Child of both, Fields with one name that is not
-    `*`, and Index with one index are definite; return `matches[0].value` for these, and the list for all others." The
-    case of issue 7825, `$.Cluster[*].Id`, has a wildcard and stays a list; LocalStack's issue 11321 has what AWS gives.
     """
     assert asl_parser  # noqa: S101  # imported for what it imports
     original = json_path.extract_json

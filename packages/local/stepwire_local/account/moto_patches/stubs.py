@@ -64,6 +64,8 @@ def stubs_answer_tasks(replace: _Replace) -> None:
     """Patch: Take the answer of the task's stub; without one, fail with States.Runtime and name the stub to give.
 
     Defect: A task of a service that is not simulated fails with words about moto or waits for a job that does not end.
+
+    Ours: Stubs belong to this local stack; moto has mocked responses, in a file of their own form.
     """
     service, function = cast("Any", StateTaskService), cast("Any", StateTaskLambda)
     before, parameters = service._before_eval_execution, function._eval_parameters
@@ -105,6 +107,8 @@ def activities_have_stubs(replace: _Replace) -> None:
     """Patch: Take the answer of the activity's stub; without one, fail and name the stub to give.
 
     Defect: An activity never exists, and nothing catches the error that says so.
+
+    Ours: Stubs belong to this local stack.
     """
     activity = cast("Any", StateTaskActivity)
     original, from_error = activity._eval_execution, activity._from_error
@@ -156,6 +160,8 @@ def runtime_errors_are_final(replace: _Replace) -> None:
 
     Defect: States.ALL retries and catches States.Runtime, which in AWS always ends the execution. moto gives that name
     to errors that have others in AWS too, so not all of them are final.
+
+    Ours: It is about tasks without a stub; moto must first give the other errors their names.
     """
     original: Any = cast("Any", ErrorEqualsDecl)._eval_body
 

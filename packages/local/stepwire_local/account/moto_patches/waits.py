@@ -28,6 +28,8 @@ def waits_can_be_shortened(replace: _Replace) -> None:
     """Patch: Wait no longer than the limit of the state machine, in fractions of a second too.
 
     Defect: There is no such limit.
+
+    Ours: AWS has none either; it is an option of this local stack.
     """
     as_written: Callable[[Any, Any, int], None] = vars(WaitFunction)["_wait_interval"]
 
