@@ -31,6 +31,7 @@ from stepwire_local.cloudformation.template import Template
 from stepwire_local.errors import FunctionLoadError, LocalStackError, TemplateError
 from stepwire_local.extras import Part, extras
 from stepwire_local.gateway.exchanges import Exchange
+from stepwire_local.gateway.function_urls import FunctionUrl
 from stepwire_local.gateway.http_api import Api
 from stepwire_local.gateway.server import HOST, Application, Gateway, listen, serving, tell_nobody
 from stepwire_local.iam import permissions
@@ -199,6 +200,11 @@ class LocalStack:
         return {name: found for one in reversed(self.deployments) for name, found in one.world.functions.items()}
 
     @property
+    def function_urls(self) -> Sequence[FunctionUrl]:
+        """Return the function URLs of all stacks."""
+        return [url for one in self.deployments for url in one.world.urls]
+
+    @property
     def is_mcp(self) -> bool:
         """Return whether the first stack is an endpoint of Stepwire."""
         return ENDPOINT in self.outputs
@@ -245,7 +251,7 @@ class LocalStack:
         Raises:
             LocalStackError: it cannot be served; the last good one goes on serving.
         """
-        known = list(deployment.world.mappings)
+        known, known_urls = list(deployment.world.mappings), list(deployment.world.urls)
         try:
             changed = deployment.update()
             self._look()
@@ -255,6 +261,8 @@ class LocalStack:
             for mapping in [one for one in deployment.world.mappings if one not in known]:
                 mapping.start()
                 self._exit.callback(mapping.stop)
+            for url in [one for one in deployment.world.urls if one not in known_urls]:
+                url.start()
 
     def signature_of_stubs(self) -> object:
         """Return what changes with the files of stubs."""
@@ -319,6 +327,7 @@ class LocalStack:
         worlds = [self._world(name, *one, is_endpoint=one is paths[0]) for one in paths]
         self.deployments = tuple(Deployment(path, world) for (_, path), world in zip(paths, worlds, strict=True))
         undo.callback(self._forget)
+        undo.callback(self._stop_urls)
         self._stand_in()
         self._look_for_parameters(name)
         for deployment in self.deployments:
@@ -334,6 +343,8 @@ class LocalStack:
         # Tools are registered by events: the first client must not come before they are compiled.
         self.drain()
         undo.enter_context(serving(self._front(), listener))
+        for url in self.function_urls:
+            url.start()
         self._look()
         undo.callback(self._scripts.close)  # first of all: nothing waits for a script that is to be ended
 
@@ -349,7 +360,17 @@ class LocalStack:
             variables=self._variables,
             is_endpoint=is_endpoint,
             taken_over=self._taken_over if is_endpoint else {},
+            port=self._wanted_port,
+            answered=self._answered,
         )
+
+    def _answered(self, exchange: Exchange) -> None:
+        if self.watcher is not None:
+            self.watcher.answered(exchange)
+
+    def _stop_urls(self) -> None:
+        for url in self.function_urls:
+            url.stop()
 
     def _stand_in(self) -> None:
         """Create the state machines that are known by the name of a stub alone."""

@@ -15,6 +15,7 @@ from stepwire_local.gateway.cors import Cors
 from stepwire_local.gateway.function_authorizers import FunctionAuthorizer
 from stepwire_local.gateway.header_changes import HeaderChange
 from stepwire_local.gateway.jwt_tokens import JwtAuthorizer, SignedIn
+from stepwire_local.gateway.signatures import SignatureAuthorizer
 from stepwire_local.lambdas.functions import Function
 
 HEADERS_LIMIT = 10_240  # bytes, of all header lines together with the request line
@@ -42,7 +43,7 @@ class Route:
     key: str
     integration: "Integration | Response"  # a response that never changes, such as that of a CORS preflight
     authorization: str = "NONE"
-    authorizer: JwtAuthorizer | FunctionAuthorizer | None = None
+    authorizer: JwtAuthorizer | FunctionAuthorizer | SignatureAuthorizer | None = None
     scopes: tuple[str, ...] = ()
 
 
@@ -77,7 +78,7 @@ class Match:
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
     caller: SignedIn | None = None
     context: Mapping[str, Any] | None = None
-    """What a function authorizer says of the caller."""
+    """What a function authorizer, or a signature, says of the caller."""
 
 
 def message(status: int, text: str, *headers: tuple[str, str]) -> Response:
@@ -105,6 +106,7 @@ class Replies:
     unauthorized: Response = UNAUTHORIZED  # there is no token, of a REST API's function authorizer
     denied: Response = FORBIDDEN  # that authorizer does not allow the request
     broken: Response = INTERNAL_SERVER_ERROR  # that authorizer failed
+    content_type: str = "text/plain; charset=utf-8"  # of a function's response that names none
 
 
 OF_HTTP_APIS = Replies(NOT_FOUND, INTERNAL_SERVER_ERROR, SERVICE_UNAVAILABLE)
@@ -112,6 +114,7 @@ OF_REST_APIS = Replies(
     message(403, "Missing Authentication Token"),
     message(502, "Internal server error"),
     message(504, "Endpoint request timed out"),
+    content_type="application/json",
     denied=message(403, "User is not authorized to access this resource with an explicit deny"),
 )
 # The gateway responses of a REST API that can be customized here, and the replies that they are.
@@ -155,7 +158,7 @@ class Api:
     stage: str = DEFAULT_STAGE
     variables: Mapping[str, str] = field(default_factory=dict[str, str])  # of the stage
     binary: Sequence[str] | None = None  # of REST APIs: media types of bodies in base64; None: as an HTTP API decides
-    rest_replies: Replies = OF_REST_APIS
+    own_replies: Replies | None = None  # in place of those of its kind
 
     @property
     def is_rest(self) -> bool:
@@ -165,7 +168,7 @@ class Api:
     @property
     def replies(self) -> Replies:
         """Return the responses where no function answers."""
-        return self.rest_replies if self.is_rest else OF_HTTP_APIS
+        return self.own_replies or (OF_REST_APIS if self.is_rest else OF_HTTP_APIS)
 
     @property
     def domain(self) -> str:

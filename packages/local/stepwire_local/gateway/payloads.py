@@ -123,9 +123,9 @@ def _forwarded(request: Request, request_id: str) -> list[tuple[str, str]]:
 def _context_2(
     api: Api, match: Match, request: Request, headers: Mapping[str, str], request_id: str, at: datetime
 ) -> dict[str, Any]:
-    caller = {"authorizer": jwt_tokens.authorizer_context(match.caller, match.route.scopes)} if match.caller else {}
+    signed_in = jwt_tokens.authorizer_context(match.caller, match.route.scopes) if match.caller else match.context
     return {
-        **caller,
+        **({"authorizer": signed_in} if signed_in else {}),
         "accountId": api.account,
         "apiId": api.id,
         "domainName": headers.get("host", api.domain),
@@ -243,7 +243,7 @@ def _explicit(result: dict[str, Any], api: Api) -> Response:
     several = _expected(dict[str, Any], result.get("multiValueHeaders") or {})
     listed = {name.lower(): [value] for name, value in given.items()}
     listed |= {name.lower(): _expected(list[Any], values) for name, values in several.items()}
-    listed.setdefault("content-type", ["application/json" if api.is_rest else "text/plain; charset=utf-8"])
+    listed.setdefault("content-type", [api.replies.content_type])
     headers = [
         (_REMAPPED.get(name, name), _header(value))
         for name, values in listed.items()

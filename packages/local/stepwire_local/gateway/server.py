@@ -23,13 +23,22 @@ from typing import Any
 import uvicorn
 
 from stepwire_local.errors import LocalStackError, PortInUse
-from stepwire_local.gateway import cors, function_authorizers, header_changes, http_api, jwt_tokens, payloads
+from stepwire_local.gateway import (
+    cors,
+    function_authorizers,
+    header_changes,
+    http_api,
+    jwt_tokens,
+    payloads,
+    signatures,
+)
 from stepwire_local.gateway.exchanges import Exchange
 from stepwire_local.gateway.function_authorizers import Broken, Denied, FunctionAuthorizer, Unauthorized
 from stepwire_local.gateway.http_api import Api, Match, Request, Response
 from stepwire_local.gateway.issuers import Issuer
 from stepwire_local.gateway.jwt_tokens import InvalidToken, JwtAuthorizer
 from stepwire_local.gateway.loopback import is_loopback
+from stepwire_local.gateway.signatures import SignatureAuthorizer
 from stepwire_local.lambdas.invocations import PAYLOAD_LIMIT
 
 logger = logging.getLogger(__name__)
@@ -108,13 +117,17 @@ class Gateway:
             return Response(204, cors.preflight(self._api.cors, request.headers))
         if found is None:
             return self._api.replies.no_route
-        if refusal := http_api.refusal(found.route):
-            return refusal
+        return http_api.refusal(found.route) or await self._authorize(found, request)
+
+    async def _authorize(self, found: Match, request: Request) -> Match | Response:
         match found.route.authorizer:
             case None:
                 return found
             case FunctionAuthorizer() as authorizer:
                 return await self._ask(found, authorizer, request)
+            case SignatureAuthorizer() as authorizer:
+                caller = signatures.caller_of(authorizer, request.headers, request.query)
+                return http_api.FORBIDDEN if caller is None else replace(found, context=caller)
             case JwtAuthorizer() as authorizer:
                 return await self._sign_in(found, authorizer, request)
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from ipaddress import ip_address
 from pathlib import Path
 
+from stepwire_local.account.deliveries import name_of
 from stepwire_local.account.services import SERVED
 from stepwire_local.issuer import LocalIssuer
 from stepwire_local.stack import LocalStack
@@ -55,6 +56,7 @@ def _welcome(served: Served) -> str:
     stack = served.stack
     if not stack.is_mcp:
         routes = [f"  {route.key}" for route in stack.api().routes]
+        routes += [f"  {one.url} calls {name_of(one.settings.function.arn)}" for one in stack.function_urls]
         return "\n".join(
             [f"Serving {stack.base_url} (Ctrl-C stops; data are not kept)", *routes, f"Console: {served.console}"]
         )

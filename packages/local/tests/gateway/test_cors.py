@@ -124,7 +124,7 @@ def test_every_origin_may_call_if_all_are_allowed() -> None:
 def test_credentials_and_a_wildcard_origin_are_refused() -> None:
     parameters = {"CorsOrigins": "*", "CorsCredentials": "true"}
 
-    with pytest.raises(TemplateError, match="Api: CorsConfiguration cannot allow"):
+    with pytest.raises(TemplateError, match="Api: its CORS settings cannot allow"):
         LocalStack(Path(TEMPLATE), parameters=parameters).__enter__()
 
 

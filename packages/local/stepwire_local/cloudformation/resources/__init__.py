@@ -7,6 +7,7 @@ by name; the note of the resource type covers the `harmless` ones.
 from stepwire_local.cloudformation.resources import (
     compute,
     data,
+    function_urls,
     gateway,
     mappings,
     messaging,
@@ -30,6 +31,7 @@ KINDS: dict[str, Kind] = {
     **workflows.KINDS,
     **compute.KINDS,
     **releases.KINDS,
+    **function_urls.KINDS,
     **mappings.KINDS,
     **gateway.KINDS,
     **monitoring.KINDS,

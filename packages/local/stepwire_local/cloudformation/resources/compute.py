@@ -230,7 +230,17 @@ KINDS = {
     ),
     "AWS::Lambda::Permission": Kind(
         named,
-        harmless=("Action", "FunctionName", "Principal", "SourceAccount", "SourceArn", "InvokedViaFunctionUrl"),
+        harmless=(
+            "Action",
+            "EventSourceToken",
+            "FunctionName",
+            "FunctionUrlAuthType",
+            "InvokedViaFunctionUrl",
+            "Principal",
+            "PrincipalOrgID",
+            "SourceAccount",
+            "SourceArn",
+        ),
         note=NOT_ENFORCED,
         update=keep,
     ),

@@ -31,7 +31,7 @@ def _api(resource: Resource, world: World) -> Created:
         f"{name[:1].upper()}{name[1:]}": value for name, value in described.items()
     }
     api = _one_api(resource, Api(_identifier(resource, world, length=10), world.account, world.region), world)
-    world.api = replace(api, cors=_cors(resource, configuration) if configuration else None)
+    world.api = replace(api, cors=cors_of(resource, configuration) if configuration else None)
     _add_routes(resource, body or {}, world)
     return Created(api.id, {"ApiEndpoint": f"https://{api.domain}", "ApiId": api.id})
 
@@ -42,7 +42,7 @@ def _rest_api(resource: Resource, world: World) -> Created:
     api = Api(_identifier(resource, world, length=10), world.account, world.region)
     types = tuple(str(one).lower() for one in binary)
     replies = customized(body.get("x-amazon-apigateway-gateway-responses", {}))
-    world.api = _one_api(resource, replace(api, binary=types, rest_replies=replies), world)
+    world.api = _one_api(resource, replace(api, binary=types, own_replies=replies), world)
     _add_routes(resource, body, world)
     return Created(api.id, {"RestApiId": api.id, "RootResourceId": _identifier(resource, world, length=9)})
 
@@ -137,12 +137,17 @@ def _function_in(uri: str, world: World) -> Function | None:
     return next((function for function in world.functions.values() if function.settings.arn == arn), None)
 
 
-def _cors(resource: Resource, configuration: dict[str, Any]) -> Cors:
+def cors_of(resource: Resource, configuration: dict[str, Any]) -> Cors:
+    """Return the CORS settings of an API or a function URL.
+
+    Raises:
+        TemplateError: AWS would refuse them.
+    """
     lists = ("AllowOrigins", "AllowMethods", "AllowHeaders", "ExposeHeaders")
     origins, methods, headers, exposed = (tuple(map(str, configuration.get(name, ()))) for name in lists)
     credentials = str(configuration.get("AllowCredentials", "false")).lower() == "true"
     if credentials and "*" in origins:
-        raise TemplateError(f"{resource.logical_id}: CorsConfiguration cannot allow credentials to every origin.")
+        raise TemplateError(f"{resource.logical_id}: its CORS settings cannot allow credentials to every origin.")
     age = configuration.get("MaxAge")
     return Cors(origins, methods, headers, exposed, credentials, None if age is None else int(age))
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from stepwire_local.gateway.exchanges import Exchange
+from stepwire_local.gateway.function_urls import FunctionUrl
 from stepwire_local.gateway.http_api import Api, Integration, Route
 from stepwire_local.gateway.jwt_tokens import JwtAuthorizer
 from stepwire_local.iam.actions import Need
@@ -65,6 +67,9 @@ class World:
     authorizers: dict[str, JwtAuthorizer] = field(default_factory=dict[str, JwtAuthorizer])  # by id
     integrations: dict[str, Integration] = field(default_factory=dict[str, Integration])  # by id
     routes: list[Route] = field(default_factory=list[Route])
+    urls: list[FunctionUrl] = field(default_factory=list[FunctionUrl])
+    port: int = 0  # that the API was given; 0: any
+    answered: Callable[[Exchange], None] = lambda _: None  # gets the requests to function URLs
     notes: list[str] = field(default_factory=list[str])  # what of these resources is not served, or not as in AWS
     differences: list[str] = field(default_factory=list[str])  # from AWS, of every resource of some type
     stubs: Book = field(default_factory=Book)
