@@ -9,30 +9,12 @@ import typer
 
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.extras import groups, with_options_of_extras
-from stepwire_cli.operator_commands import redrive, task
+from stepwire_cli.helping import BUILD, DEPLOY, OPERATE, USE, AtServer, Groups, InAccount, second_screen
+from stepwire_cli.operator_commands import redrive, replay, task
 from stepwire_cli.server_commands import publish, sign_in
 from stepwire_cli.settings import TOKEN, URL, Auth, Settings
 
 # A paragraph that begins with \b keeps its lines.
-_EPILOG: Final = """The options above may stand anywhere in the line, and the server's URL behind the command.
-
-\b
-Examples:
-  stepwire tools http://127.0.0.1:3000/mcp
-  export STEPWIRE_URL=http://127.0.0.1:3000/mcp
-  stepwire call approve_refund order_id=A-1042 amount=249
-  stepwire tasks watch ID
-
-\b
-Exit codes:
-  0  done
-  1  the tool or the task failed, or something was found to be wrong
-  2  the command line, an argument or a file is wrong
-  3  no server was reached, or it refused
-  4  a sign-in is needed, or a right is missing
-  5  there is no such task, tool, host, state machine or stack
-  6  the task waits for an answer that nobody gave
-  130  Ctrl-C; the task runs on, unless you chose to cancel it"""
 _CALL_EPILOG: Final = """\b
 Examples:
   stepwire call approve_refund order_id=A-1042 amount=249
@@ -43,30 +25,34 @@ Examples:
   stepwire deploy Authorizer=cognito
   stepwire deploy trial Authorizer=none DeletionProtection=false
   stepwire deploy Authorizer=cognito --with events,user_pool
-  stepwire deploy --parameters"""
+  stepwire deploy --parameters               the core's parameters
+  stepwire deploy --parameters events        those of an extra"""
 _ANSWER_EPILOG: Final = """\b
 Examples:
   stepwire tasks answer ID                 at the terminal
   stepwire tasks answer ID approve=yes     with values
   stepwire tasks answer ID --decline"""
 
+_STACK: Final = "stepwire"
+
 app = typer.Typer(
     name="stepwire",
-    help="Deploy an endpoint, make tools of state machines, and run tools of any MCP server over HTTP as tasks.",
-    epilog=_EPILOG,
+    cls=Groups,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 tasks = typer.Typer(help="List, show, watch, answer and cancel tasks.", no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(tasks, name="tasks")
-app.add_typer(sign_in, name="sign-in")
-app.add_typer(publish, name="publish")
+app.add_typer(tasks, name="tasks", rich_help_panel=USE)
+app.add_typer(sign_in, name="sign-in", rich_help_panel=DEPLOY)
+app.add_typer(publish, name="publish", rich_help_panel=DEPLOY)
 for _name, _group in groups():
-    app.add_typer(_group, name=_name)
+    for _command in _group.registered_commands:
+        _command.cls = InAccount
+    app.add_typer(_group, name=_name, rich_help_panel=OPERATE)
 new = typer.Typer(help="Begin a project: a tool, or an endpoint.", no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(new, name="new")
+app.add_typer(new, name="new", rich_help_panel=BUILD)
 
 TaskId = Annotated[str, typer.Argument(metavar="ID", help="The task's id.")]
 Pairs = Annotated[
@@ -115,32 +101,33 @@ def _print_version(*, is_asked: bool) -> None:
 def common(  # noqa: PLR0913 - one for each option
     context: typer.Context,
     *,
-    url: Annotated[str | None, typer.Option(envvar=URL, help="The server's endpoint.")] = None,
-    token: Annotated[str | None, typer.Option(envvar=TOKEN, help="A bearer token.", show_envvar=True)] = None,
-    token_file: Annotated[Path | None, typer.Option(help="A file with a bearer token.")] = None,
-    auth: Annotated[Auth, typer.Option(help="How to sign in. auto: the token, or in the browser if asked to.")] = (
-        Auth.AUTO
-    ),
-    profile: Annotated[
-        str | None,
-        typer.Option(help="The AWS profile, for the commands that use an AWS account, and for --auth sigv4."),
-    ] = None,
-    region: Annotated[
-        str | None,
-        typer.Option(help="The AWS Region, for the commands that use an AWS account, and for --auth sigv4."),
-    ] = None,
-    client_id: Annotated[str | None, typer.Option(help="The id that the issuer gave this client, for OAuth.")] = None,
-    callback_port: Annotated[int, typer.Option(help="The port of http://localhost:PORT/callback, for OAuth.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    url: Annotated[str | None, typer.Option(envvar=URL)] = None,
+    token: Annotated[str | None, typer.Option(envvar=TOKEN)] = None,
+    token_file: Annotated[Path | None, typer.Option()] = None,
+    auth: Annotated[Auth, typer.Option()] = Auth.AUTO,
+    profile: Annotated[str | None, typer.Option()] = None,
+    region: Annotated[str | None, typer.Option()] = None,
+    client_id: Annotated[str | None, typer.Option()] = None,
+    callback_port: Annotated[int, typer.Option()] = 0,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
     version: Annotated[  # noqa: ARG001 - the callback prints it
-        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+        bool, typer.Option("--version", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
-    """Keep what all commands need."""
+    """Keep what all commands need; `helping` says what each option is."""
     context.obj = Settings(url, token, token_file, auth, profile, region, client_id, callback_port, as_json)
 
 
-@app.command("tools")
+@app.command("help", hidden=True)
+def show_help(words: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]...")] = None) -> None:
+    """Print what all commands share, or the help of one."""
+    if words:
+        _end(run([*words, "--help"]))
+    for line in second_screen():
+        typer.echo(line)
+
+
+@app.command("tools", cls=AtServer, rich_help_panel=USE)
 def list_tools(context: typer.Context) -> None:
     """List the tools of the server."""
     from stepwire_cli import running
@@ -148,7 +135,7 @@ def list_tools(context: typer.Context) -> None:
     _end(running.list_tools(context.obj))
 
 
-@app.command(epilog=_CALL_EPILOG)
+@app.command(cls=AtServer, rich_help_panel=USE, epilog=_CALL_EPILOG)
 def call(
     context: typer.Context,
     tool: Annotated[str, typer.Argument(metavar="TOOL", help="The tool's name.", autocompletion=_names_of_tools)],
@@ -166,7 +153,7 @@ def call(
     _end(running.call(context.obj, tool, running.Given(tuple(arguments or ()), input_file), key, detach=detach))
 
 
-@tasks.command("list")
+@tasks.command("list", cls=AtServer)
 def list_tasks(context: typer.Context) -> None:
     """List your tasks, newest first."""
     from stepwire_cli import running
@@ -174,7 +161,7 @@ def list_tasks(context: typer.Context) -> None:
     _end(running.list_tasks(context.obj))
 
 
-@tasks.command()
+@tasks.command(cls=AtServer)
 def show(context: typer.Context, task_id: TaskId) -> None:
     """Show a task: its status, its questions, its result."""
     from stepwire_cli import running
@@ -182,7 +169,7 @@ def show(context: typer.Context, task_id: TaskId) -> None:
     _end(running.show(context.obj, task_id))
 
 
-@tasks.command()
+@tasks.command(cls=AtServer)
 def watch(context: typer.Context, task_id: TaskId) -> None:
     """Follow a task, answer its questions, and print its result."""
     from stepwire_cli import running
@@ -190,7 +177,7 @@ def watch(context: typer.Context, task_id: TaskId) -> None:
     _end(running.watch(context.obj, task_id))
 
 
-@tasks.command(epilog=_ANSWER_EPILOG)
+@tasks.command(cls=AtServer, epilog=_ANSWER_EPILOG)
 def answer(
     context: typer.Context,
     task_id: TaskId,
@@ -204,7 +191,7 @@ def answer(
     _end(running.answer(context.obj, task_id, tuple(arguments or ()), decline=decline))
 
 
-@tasks.command()
+@tasks.command(cls=AtServer)
 def cancel(context: typer.Context, task_id: TaskId) -> None:
     """Cancel a task."""
     from stepwire_cli import running
@@ -212,7 +199,7 @@ def cancel(context: typer.Context, task_id: TaskId) -> None:
     _end(running.cancel(context.obj, task_id))
 
 
-@app.command()
+@app.command(cls=InAccount, rich_help_panel=BUILD)
 @with_options_of_extras("decides")
 def wrap(  # noqa: PLR0913 - one for each option
     context: typer.Context,
@@ -260,7 +247,7 @@ def wrap(  # noqa: PLR0913 - one for each option
     _end(wrapping.wrap(context.obj, given))
 
 
-@app.command()
+@app.command(cls=InAccount, rich_help_panel=BUILD)
 def doctor(
     context: typer.Context,
     path: Annotated[
@@ -315,10 +302,10 @@ SaysYes = Annotated[bool, typer.Option("--yes", help="Go on without asking.")]
 EvenInUse = Annotated[bool, typer.Option("--even-in-use", help="Remove an extra also while it is in use.")]
 
 
-@app.command(epilog=_DEPLOY_EPILOG)
+@app.command(cls=InAccount, rich_help_panel=DEPLOY, epilog=_DEPLOY_EPILOG)
 def deploy(  # noqa: PLR0913 - one for each option
     context: typer.Context,
-    stack: StackName = "stepwire",
+    stack: StackName = _STACK,
     parameters: TemplateParameters = None,
     *,
     release: ReleaseFile = None,
@@ -330,7 +317,8 @@ def deploy(  # noqa: PLR0913 - one for each option
     yes: SaysYes = False,
     even_in_use: EvenInUse = False,
     list_parameters: Annotated[
-        bool, typer.Option("--parameters", help="List the parameters, and deploy nothing.")
+        bool,
+        typer.Option("--parameters", help="List the parameters, or explain those that you name; deploy nothing."),
     ] = False,
     template: Annotated[
         bool, typer.Option("--template", help="Print the template for another tool, and deploy nothing.")
@@ -344,9 +332,10 @@ def deploy(  # noqa: PLR0913 - one for each option
     from stepwire_cli import deploying
     from stepwire_cli.deployment.release import Source
 
-    if list_parameters:
-        _end(deploying.list_parameters(context.obj, release, sha256))
     source = Source(release, sha256, extras)
+    if list_parameters:
+        words = [stack, *(parameters or ())] if stack != _STACK else []
+        _end(deploying.list_parameters(context.obj, source, words))
     if template:
         _end(deploying.print_template(context.obj, source))
     name, pairs = _name_and_pairs(stack, parameters)
@@ -354,10 +343,10 @@ def deploy(  # noqa: PLR0913 - one for each option
     _end(deploying.deploy(context.obj, given))
 
 
-@app.command()
+@app.command(cls=InAccount, rich_help_panel=DEPLOY)
 def upgrade(  # noqa: PLR0913 - one for each option
     context: typer.Context,
-    stack: StackName = "stepwire",
+    stack: StackName = _STACK,
     parameters: TemplateParameters = None,
     *,
     release: ReleaseFile = None,
@@ -369,7 +358,10 @@ def upgrade(  # noqa: PLR0913 - one for each option
     yes: SaysYes = False,
     even_in_use: EvenInUse = False,
 ) -> None:
-    """Bring an endpoint to this command's version. Its parameters and extras stay, unless you name them."""
+    """Bring an endpoint to this command's version.
+
+    Its parameters and extras stay, unless you name them.
+    """
     from stepwire_cli import deploying
     from stepwire_cli.deployment.release import Source
 
@@ -381,10 +373,10 @@ def upgrade(  # noqa: PLR0913 - one for each option
     _end(deploying.deploy(context.obj, given))
 
 
-@app.command()
+@app.command(cls=InAccount, rich_help_panel=DEPLOY)
 def status(
     context: typer.Context,
-    stack: StackName = "stepwire",
+    stack: StackName = _STACK,
     *,
     watch: Annotated[bool, typer.Option("--watch", help="Follow a change to its end.")] = False,
 ) -> None:
@@ -394,10 +386,10 @@ def status(
     _end(deploying.status(context.obj, stack, watches=watch))
 
 
-@app.command()
+@app.command(cls=InAccount, rich_help_panel=DEPLOY)
 def destroy(
     context: typer.Context,
-    stack: StackName = "stepwire",
+    stack: StackName = _STACK,
     *,
     with_data: Annotated[
         bool, typer.Option("--with-data", help="Delete the tasks, the large results and the users, too.")
@@ -412,27 +404,11 @@ def destroy(
 
 def _name_and_pairs(stack: str, parameters: list[str] | None) -> tuple[str, list[str]]:
     """Return the stack's name and the parameters: the name may be left out before a parameter."""
-    return ("stepwire", [stack, *(parameters or ())]) if "=" in stack else (stack, parameters or [])
+    return (_STACK, [stack, *(parameters or ())]) if "=" in stack else (stack, parameters or [])
 
 
-@app.command()
-def replay(
-    context: typer.Context,
-    stack: Annotated[str, typer.Argument(metavar="STACK", help="The stack's name.")] = "",
-    *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be delivered.")] = False,
-    forget_lost: Annotated[bool, typer.Option("--forget-lost", help="Delete what can be delivered no more.")] = False,
-) -> None:
-    """Deliver again what waits in the dead-letter queue of a stack."""
-    from stepwire_cli.replay import replaying
-
-    settings: Settings = context.obj
-    options = replaying.Options(stack, dry_run, forget_lost)
-    raise typer.Exit(replaying.replay(options, settings.profile, settings.region))
-
-
-for act in (task, redrive):
-    app.command()(act)
+for act in (task, redrive, replay):
+    app.command(cls=InAccount, rich_help_panel=OPERATE)(act)
 
 
 ProjectFolder = Annotated[Path | None, typer.Option(help="The folder to write to; else one of that name.")]

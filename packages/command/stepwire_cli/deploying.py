@@ -4,12 +4,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.connecting import connected
 from stepwire_cli.agreeing import agrees
-from stepwire_cli.deployment import commands, removing
+from stepwire_cli.deployment import commands, parameters, removing
 from stepwire_cli.deployment.release import Source, opened
 from stepwire_cli.exits import CommandError
 from stepwire_cli.screen import Screen
@@ -41,11 +40,11 @@ def deploy(settings: Settings, given: Given) -> int:
     if given.is_offline and not given.is_dry_run:
         raise CommandError("--offline needs --dry-run: without the account, nothing can be deployed.")
     screen = Screen(as_json=settings.as_json)
-    release, parameters = opened(given.source.file, given.source.sha256), _pairs(given.pairs)
+    release, pairs = opened(given.source.file, given.source.sha256), _pairs(given.pairs)
     screen.say(f"release {release.version}, SHA-256 {release.digest}")
     options = commands.Deployment(
         given.name,
-        parameters,
+        pairs,
         given.bucket,
         extras=given.source.chosen(release),
         is_upgrade=given.is_upgrade,
@@ -72,17 +71,20 @@ def print_template(settings: Settings, source: Source) -> int:
     return 0
 
 
-def list_parameters(settings: Settings, release: Path | None, sha256: str | None) -> int:
-    """Print the parameters of a release.
+def list_parameters(settings: Settings, source: Source, words: Sequence[str]) -> int:
+    """Print the parameters of a release: the core's on a screen, or explain those of extras, or single ones.
 
     Raises:
-        CommandError: there is no release.
+        CommandError: there is no release, or it has no parameter and no extra of such a name.
     """
-    screen, rows = Screen(as_json=settings.as_json), commands.parameter_rows(opened(release, sha256))
+    screen, release = Screen(as_json=settings.as_json), opened(source.file, source.sha256)
+    found = parameters.parameters_of(release)
     if screen.as_json:
-        screen.json([{"name": name, "default": default, "description": words} for name, default, words in rows])
-    else:
-        screen.table(("parameter", "default", "description"), rows)
+        screen.json(parameters.as_json(found))
+        return 0
+    lines = [line for word in words for line in parameters.explained(release, found, word)]
+    for line in lines or parameters.screen_of_the_core(found):
+        screen.result(line)
     return 0
 
 

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from stepwire_cli.settings import Settings
+
 OfStack = Annotated[
     str,
     typer.Option("--stack", "--endpoint", metavar="NAME", envvar="STEPWIRE_ENDPOINT", help="The endpoint's stack."),
@@ -54,3 +56,18 @@ def redrive(
     from stepwire_cli import continuing
 
     raise typer.Exit(continuing.redrive(context.obj, task_id, stack, principal))
+
+
+def replay(
+    context: typer.Context,
+    stack: Annotated[str, typer.Argument(metavar="STACK", help="The stack's name.")] = "",
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be delivered.")] = False,
+    forget_lost: Annotated[bool, typer.Option("--forget-lost", help="Delete what can be delivered no more.")] = False,
+) -> None:
+    """Deliver again what waits in the dead-letter queue of a stack."""
+    from stepwire_cli.replay import replaying
+
+    settings: Settings = context.obj
+    options = replaying.Options(stack, dry_run, forget_lost)
+    raise typer.Exit(replaying.replay(options, settings.profile, settings.region))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from stepwire_cli.agentcore import Grant
+from stepwire_cli.helping import AtServer, InAccount, sharing
 
 sign_in = typer.Typer(
     help="Check a server's sign-in, and configure hosts for it.", no_args_is_help=True, rich_markup_mode=None
@@ -20,7 +21,7 @@ publish = typer.Typer(
 ServerUrl = Annotated[str | None, typer.Argument(metavar="[URL]", help="The server's endpoint; else that of --url.")]
 
 
-@sign_in.command("check")
+@sign_in.command("check", cls=sharing("url", "json"))
 def check_sign_in(context: typer.Context, url: ServerUrl = None) -> None:
     """Say what a server and its issuer announce, and what fails."""
     from stepwire_cli.sign_in import commands
@@ -28,7 +29,7 @@ def check_sign_in(context: typer.Context, url: ServerUrl = None) -> None:
     raise typer.Exit(commands.check(context.obj, url))
 
 
-@sign_in.command("clients")
+@sign_in.command("clients", cls=sharing("url", "client_id", "callback_port", "json"))
 def configure_clients(
     context: typer.Context,
     url: ServerUrl = None,
@@ -44,7 +45,7 @@ def configure_clients(
     raise typer.Exit(commands.clients(context.obj, url, host))
 
 
-@sign_in.command("set-up")
+@sign_in.command("set-up", cls=InAccount)
 def set_up_sign_in(
     context: typer.Context,
     stack: Annotated[str, typer.Argument(metavar="STACK", help="The endpoint's stack, with Authorizer=cognito.")],
@@ -79,7 +80,7 @@ PublishedVersion = Annotated[
 ]
 
 
-@publish.command("agentcore-gateway")
+@publish.command("agentcore-gateway", cls=sharing("url", "region"))
 def agentcore_gateway(
     context: typer.Context,
     url: ServerUrl = None,
@@ -106,7 +107,7 @@ def agentcore_gateway(
     raise typer.Exit(publishing.target(context.obj, url, wanted))
 
 
-@publish.command("agent-registry")
+@publish.command("agent-registry", cls=AtServer)
 def agent_registry(
     context: typer.Context,
     url: ServerUrl = None,
@@ -127,7 +128,7 @@ def agent_registry(
     raise typer.Exit(publishing.record(context.obj, url, said, registry))
 
 
-@publish.command("mcp-registry")
+@publish.command("mcp-registry", cls=AtServer)
 def mcp_registry(
     context: typer.Context,
     url: ServerUrl = None,

@@ -64,6 +64,7 @@ def blocks() -> dict[str, str]:
         running = re.findall(r"task (\w{20,})", gone.text)[0]
         shown = {
             "help": run(["--help"]),
+            "shared": run(["help"]),
             "deploy help": run(["deploy", "--help"]),
             "upgrade help": run(["upgrade", "--help"]),
             "status help": run(["status", "--help"]),

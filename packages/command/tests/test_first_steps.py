@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 from msgspec.structs import replace
 
 from packages.client.tests.hostile import hostile
 from stepwire.catalog.access import Access
 from stepwire.protocol.http import HttpRequest, HttpResponse
-from stepwire_cli.__main__ import in_front
-from stepwire_cli.app import run
+from stepwire_cli.__main__ import FLAGS, VALUED, in_front
+from stepwire_cli.app import app, run
 from stepwire_cli.exits import Exit
 from tests.kits import World, catalog_of
 from tests.refusals.endpoint import served, serving
@@ -166,7 +167,41 @@ def test_help_cuts_nothing(words: str, capsys: pytest.CaptureFixture[str], monke
     shown = capsys.readouterr().out
     assert not [line for line in shown.splitlines() if line.endswith("...") and not line.startswith("Usage:")]
     assert max(map(len, shown.splitlines())) <= 80
-    assert "Exit codes:" in shown or words
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["help"]])
+def test_each_of_the_first_two_screens_has_24_lines_of_80_columns(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(words)
+
+    out, err = capsys.readouterr()
+    lines = (out + err).splitlines()
+    assert 20 < len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_first_screen_names_every_command_in_a_group(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["--help"])
+
+    shown = capsys.readouterr().out
+    commands: Any = typer.main.get_command(app)
+    names = [name for name, one in commands.commands.items() if not one.hidden]
+    assert [name for name in names if f"\n  {name} " not in shown] == []
+    assert [title for title in ("Use", "Build", "Deploy", "Operate") if f"\n{title} " not in shown] == []
+
+
+def test_the_second_screen_has_the_options_of_all_commands_and_leads_to_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run(["help"])
+    shared = capsys.readouterr().out
+    run(["help", "tasks", "answer"])
+    one = capsys.readouterr().out
+
+    assert [option for option in (*VALUED, *FLAGS) if f"\n  {option} " not in shared] == []
+    assert "\nExit codes" in shared
+    assert one.startswith("Usage: stepwire tasks answer")
 
 
 def test_an_issuer_that_registers_no_clients_is_told_with_the_way_out(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ from stepwire_cli.deployment.change_set import ChangeSet
 from stepwire_cli.deployment.following import Ending, Event, Follower, Sleep, last_failures
 from stepwire_cli.deployment.in_use import Contents, Use, in_use, uses_of
 from stepwire_cli.deployment.inventory import created_by
+from stepwire_cli.deployment.parameters import OF_THE_COMMAND
 from stepwire_cli.deployment.parts import NOTHING
 from stepwire_cli.deployment.plan import AUTHORIZER, Plan, compared
 from stepwire_cli.deployment.release import Release
@@ -38,8 +39,6 @@ from stepwire_cli.deployment.stack import (
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.screen import Screen
 
-_OF_THE_COMMAND: Final = ("ArtifactBucket", "ArtifactPrefix")
-"""The parameters that the command sets."""
 _WHO_MAY_CALL: Final = (
     "Who may call? Write one of\n"
     "  Authorizer=cognito   people and programs of a user pool, which the stack makes\n"
@@ -287,7 +286,7 @@ def status(name: str, calls: Calls, screen: Screen, sleep: Sleep, *, watches: bo
 
 def _check_given(given: Mapping[str, str], release: Release) -> None:
     for name, value in given.items():
-        if name in _OF_THE_COMMAND:
+        if name in OF_THE_COMMAND:
             raise CommandError(f"{name} is set by this command: --bucket NAME chooses the bucket.")
         if name not in release.parameters:
             near = [one for one in release.parameters if one.lower() == name.lower()]
@@ -351,7 +350,7 @@ def _parameters(stack: Stack, release: Release, given: Mapping[str, str]) -> dic
     lacking = [
         name
         for name, body in release.parameters.items()
-        if "Default" not in body and name not in chosen and name not in _OF_THE_COMMAND
+        if "Default" not in body and name not in chosen and name not in OF_THE_COMMAND
     ]
     if AUTHORIZER in lacking:
         raise CommandError(_WHO_MAY_CALL)
@@ -461,12 +460,3 @@ def _as_json(stack: Stack, ringing: Sequence[str], failures: Sequence[Event]) ->
         "failures": [{"resource": one.name, "type": one.kind, "why": one.why} for one in failures],
         "outputs": dict(stack.outputs),
     }
-
-
-def parameter_rows(release: Release) -> list[tuple[str, str, str]]:
-    """Return the name, the default and the description of each parameter that a deployment may set."""
-    return [
-        (name, str(body["Default"]) if "Default" in body else "(none)", " ".join(str(body["Description"]).split()))
-        for name, body in release.parameters.items()
-        if name not in _OF_THE_COMMAND
-    ]
