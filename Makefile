@@ -195,4 +195,4 @@ FIND_PYTHON := import sys; print(sys._base_executable) if sys.version_info >= (3
 .venv/ready .venv-legacy/ready .venv-fastmcp/ready $(BENCH_READY) .venv-bench-release/ready .venv-sam/ready .venv-e2e/ready .venv-checkov/ready .venv-fuzz/ready .venv-docs/ready:
 	@python=$$($(PYTHON) -c '$(FIND_PYTHON)' 2>/dev/null) || { echo "$(PYTHON_NEEDED)" >&2; exit 1; }; \
 		"$$python" requirements/environment.py $(@D) $< \
-		$(if $(filter .venv,$(@D)),--editable . --editable ./packages/client --editable ./packages/command --editable ./packages/local)
+		$(if $(filter .venv,$(@D)),--editable . --editable ./packages/client --editable ./packages/command --editable ./packages/local --editable ./packages/wrap)

@@ -29,7 +29,7 @@ OLDEST: Final = "1.0.0"
 CHOICES: Final = (*idle.MOST.items(), *OFF.items())
 """The parameters that change what an idle stack costs."""
 SAM: Final = ROOT / ".venv-sam/bin/sam"
-PACKAGES: Final = (".", "packages/client", "packages/command", "packages/local")
+PACKAGES: Final = (".", "packages/client", "packages/command", "packages/local", "packages/wrap")
 _OF_MAKE: Final = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")  # would affect the makefiles that `sam build` runs
 _WITHOUT_BYTECODE: Final = (
     f"Python {PYTHON} was not found, so the layers have no bytecode, and a cold start takes longer: see "

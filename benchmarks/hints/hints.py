@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from benchmarks.hints.durations import RecordedTool
-from stepwire_cli.wrap.timings import timings_of
+from stepwire_wrap.definitions.timings import timings_of
 from tests.kits import World
 
 Interval: TypeAlias = Callable[[float], float]

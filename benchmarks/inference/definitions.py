@@ -11,10 +11,10 @@ import yaml
 from stepwire.errors import CatalogError
 from stepwire.json_text import Json, JsonObject, as_object
 from stepwire.manifests.reading import read_manifest
-from stepwire_cli.findings import Finding, Severity
-from stepwire_cli.wrap.drafts import Draft, History, Machine, draft
-from stepwire_cli.wrap.findings import findings_of
-from stepwire_cli.wrap.names import tool_name
+from stepwire_wrap.definitions.drafts import Draft, History, Machine, draft
+from stepwire_wrap.definitions.findings import findings_of
+from stepwire_wrap.definitions.names import tool_name
+from stepwire_wrap.findings import Finding, Severity
 
 _KINDS: Final = (".json", ".yaml", ".yml", ".json5")
 _ARN: Final = "arn:aws:states:eu-central-1:123456789012:stateMachine:"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from benchmarks.inference.workloads import Workload, wrongs
 from stepwire.json_text import write
 from stepwire.schemas.validation import conforms
-from stepwire_cli.wrap.drafts import History, Machine, draft
-from stepwire_cli.wrap.samples import seen_in
+from stepwire_wrap.definitions.drafts import History, Machine, draft
+from stepwire_wrap.definitions.samples import seen_in
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from typing import Final, cast
 import jsonschema_rs
 
 from stepwire.json_text import JsonObject, as_object
-from stepwire_cli.files.finding import contents_of
-from stepwire_cli.files.handlers import Reader
-from stepwire_cli.files.texts import Unreadable
-from stepwire_cli.files.wrapping import machine_of, title_of
-from stepwire_cli.wrap.drafts import Draft, History, draft
-from stepwire_cli.wrap.names import tool_name
+from stepwire_wrap.definitions.drafts import Draft, History, draft
+from stepwire_wrap.definitions.names import tool_name
+from stepwire_wrap.files.finding import contents_of
+from stepwire_wrap.files.handlers import Reader
+from stepwire_wrap.files.texts import Unreadable
+from stepwire_wrap.wrapping import machine_of, title_of
 
 _FENCED: Final = re.compile(r"```(?:json5?|js|javascript)?[ \t]*\n(?P<body>.*?)```", re.DOTALL | re.IGNORECASE)
 _INPUT: Final = re.compile(r"input|payload|execut|test", re.IGNORECASE)

@@ -153,7 +153,7 @@ def _installed(home: Home, index: tuple[str | Path, ...]) -> None:
     home.run("uvx stepwire --version, again", UV, "tool", "run", *index, "stepwire", "--version")
     home.run("python -m venv venv", sys.executable, "-m", "venv", "venv")
     home.run("pip install stepwire-client", pip, "install", "--quiet", *index, "stepwire-client")
-    home.run("pip install 'stepwire[wrap]'", pip, "install", "--quiet", *index, "stepwire[wrap]")
+    home.run("pip install 'stepwire[javascript]'", pip, "install", "--quiet", *index, "stepwire[javascript]")
     home.run("pip install stepwire-local", pip, "install", "--quiet", *index, "stepwire-local")
     home.run("pip install pipx", pip, "install", "--quiet", "pipx")
     links = f"--pip-args=--find-links {index[1]}"

@@ -17,7 +17,7 @@ _BASES: Final = (
     "functions/",
     "docs/",
     "tests/",
-    *(f"packages/{one}/" for one in ("local", "client", "command")),
+    *(f"packages/{one}/" for one in ("local", "client", "command", "wrap")),
 )
 _FILE: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?")
 _NAMED_FILES: Final = re.compile(r"\.(py|md|ya?ml|csv|toml|txt|json)$|/$")

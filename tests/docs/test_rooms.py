@@ -12,6 +12,7 @@ PAGE: Final = page(ROOT / "CONTRIBUTING.md")
 PACKAGES: Final = {
     "stepwire/": ROOT / "layers" / "stepwire" / "stepwire",
     "stepwire_local/": ROOT / "packages" / "local" / "stepwire_local",
+    "stepwire_wrap/": ROOT / "packages" / "wrap" / "stepwire_wrap",
     "": ROOT / "packages" / "command" / "stepwire_cli",
 }
 """What the page writes before the name of a module, and the package."""
@@ -31,7 +32,12 @@ def modules_of(package: Path) -> set[str]:
 
 @pytest.mark.parametrize(
     ("heading", "before"),
-    [("room of the package", "stepwire/"), ("room of the local stack", "stepwire_local/"), ("of the command", "")],
+    [
+        ("room of the package", "stepwire/"),
+        ("room of the local stack", "stepwire_local/"),
+        ("of stepwire-wrap", "stepwire_wrap/"),
+        ("of the command", ""),
+    ],
 )
 def test_every_module_at_the_top_of_a_package_has_its_place(heading: str, before: str) -> None:
     words = {word for row in rows_of(heading) for word in re.findall(r"`([^`]+)`", row)}

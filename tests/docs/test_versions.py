@@ -12,8 +12,8 @@ import pytest
 
 from tests.docs.pages import PAGES, ROOT
 
-_PACKAGES: Final = (ROOT, *(ROOT / "packages" / name for name in ("client", "command", "local")))
-_OF_PACKAGES: Final = [ROOT / "packages" / name / "README.md" for name in ("client", "command", "local")]
+_PACKAGES: Final = (ROOT, *(ROOT / "packages" / name for name in ("client", "command", "local", "wrap")))
+_OF_PACKAGES: Final = [ROOT / "packages" / name / "README.md" for name in ("client", "command", "local", "wrap")]
 _GENERATED: Final = sorted((ROOT / "packages/command/stepwire_cli/templates").rglob("README.md"))
 _DECISIONS: Final = ROOT / "docs" / "decisions"
 _SHOWN: Final = [one for one in (*PAGES, *_OF_PACKAGES, *_GENERATED) if _DECISIONS not in one.parents]

@@ -6,8 +6,8 @@ from typing import Any, Final
 import pytest
 
 from stepwire.manifests.reading import read_manifest
-from stepwire_cli.examining import findings_of
 from stepwire_local.cloudformation.template import parse
+from stepwire_wrap.examining import findings_of
 from tests.adopted import registered
 from tests.examples.stacks import EXAMPLES
 

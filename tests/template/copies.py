@@ -17,7 +17,7 @@ _LEFT_OUT: Final = (
     # Put together from files of which some may be gone in the copy.
     "stack.yaml",
 )
-_PACKAGES: Final = ("packages/client", "packages/command", "packages/local", "layers/stepwire")
+_PACKAGES: Final = ("packages/client", "packages/command", "packages/local", "packages/wrap", "layers/stepwire")
 
 
 def copy_of_the_checkout(folder: Path, *left_out: str) -> Path:

@@ -31,8 +31,6 @@ DEBUG: Final = "STEPWIRE_DEBUG"
 _ESCAPED: Final = "escaped"
 """How a character is written that the terminal's encoding, or the name of a file, cannot have."""
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_OF_WRAP: Final = frozenset({"jsonata", "tree_sitter", "tree_sitter_javascript", "tree_sitter_typescript"})
-"""What only the commands need that read definitions and code."""
 
 
 def main() -> None:
@@ -106,8 +104,7 @@ def _is_of_the_system(error: Exception) -> TypeGuard[OSError]:
 
 def _lacking(package: str) -> str:
     """Say which package is not installed, and how to install it."""
-    extra = "[wrap]" if package in _OF_WRAP else ""
-    return f"This needs the package {package}. Install it with: pip install 'stepwire{extra}'"
+    return f"This needs the package {package}. Install it with: pip install 'stepwire'"
 
 
 def _fault(error: Exception) -> str:

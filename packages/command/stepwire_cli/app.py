@@ -13,6 +13,7 @@ from stepwire_cli.helping import BUILD, DEPLOY, OPERATE, USE, AtServer, Groups, 
 from stepwire_cli.operator_commands import redrive, replay, task
 from stepwire_cli.server_commands import publish, sign_in
 from stepwire_cli.settings import TOKEN, URL, Auth, Settings
+from stepwire_wrap.exits import WrapError
 
 # A paragraph that begins with \b keeps its lines.
 _CALL_EPILOG: Final = """\b
@@ -270,9 +271,10 @@ def doctor(
 
         _end(wrapping.doctor(context.obj, endpoint))
     elif path is not None:
-        from stepwire_cli import examining
+        from stepwire_cli.screen import Screen
+        from stepwire_wrap import examining
 
-        _end(examining.doctor(context.obj, path))
+        _end(examining.doctor(path, Screen(as_json=context.obj.as_json)))
 
 
 StackName = Annotated[str, typer.Argument(metavar="STACK", help="The stack's name.")]
@@ -476,7 +478,7 @@ def run(arguments: list[str]) -> int:
     """Run a command line, and return its exit code."""
     try:
         _built()(arguments, prog_name="stepwire")
-    except CommandError as error:
+    except (CommandError, WrapError) as error:
         typer.echo(f"error: {error}", err=True)
         return error.code
     except SystemExit as end:

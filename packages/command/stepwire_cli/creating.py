@@ -24,11 +24,11 @@ from stepwire_cli.deployment.plan import AUTHORIZER
 from stepwire_cli.deployment.release import Release, Source
 from stepwire_cli.deployment.stack import NAME, NAMES
 from stepwire_cli.exits import CommandError, Exit
-from stepwire_cli.files.positions import MappingNode, Text, member
-from stepwire_cli.files.texts import Unreadable, parsed, text_of
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings, reason
-from stepwire_cli.writing import write_new
+from stepwire_wrap.files.positions import MappingNode, Text, member
+from stepwire_wrap.files.texts import Unreadable, parsed, text_of
+from stepwire_wrap.writing import write_new
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,15 @@ from stepwire_cli.account import commands
 from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.machines import Chosen
 from stepwire_cli.agreeing import agrees, answered
-from stepwire_cli.deciding import Deciding
 from stepwire_cli.deployment.stack import NAME, NAMES
-from stepwire_cli.drafting import Place
 from stepwire_cli.exits import CommandError
-from stepwire_cli.files import wrapping as files
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
 from stepwire_cli.visible_text import plain
-from stepwire_cli.wrap.snippets import Tool
+from stepwire_wrap import wrapping as files
+from stepwire_wrap.deciding import Deciding
+from stepwire_wrap.definitions.snippets import Tool
+from stepwire_wrap.drafting import Place
 
 
 @dataclass(frozen=True)

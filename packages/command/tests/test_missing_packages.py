@@ -48,8 +48,10 @@ def without(package: str, *lines: str) -> subprocess.CompletedProcess[str]:
     ("package", "installs"),
     [
         ("typer", "stepwire"),
-        pytest.param("jsonata", "stepwire[wrap]", marks=pytest.mark.long),
-        *(pytest.param(name, "stepwire", marks=pytest.mark.long) for name in ("rich", "jsonschema", "stepwire")),
+        *(
+            pytest.param(name, "stepwire", marks=pytest.mark.long)
+            for name in ("rich", "jsonata", "jsonschema", "stepwire")
+        ),
     ],
 )
 def test_what_is_missing_is_named_with_what_installs_it(package: str, installs: str) -> None:

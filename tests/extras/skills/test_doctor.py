@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from packages.command.tests.test_doctor import GOOD, PROJECT, project
+from packages.wrap.tests.test_doctor import GOOD, PROJECT, project
 from stepwire_cli.app import run
 
 __all__ = ["project"]

@@ -21,13 +21,13 @@ from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.machines import SAMPLES, Chosen, StateMachines
 from stepwire_cli.account.registering import Other, Plan, Registration, Registry, registration_of
 from stepwire_cli.account.wrapping import notes_on, wrapped
-from stepwire_cli.deciding import NOBODY_SAYS, Deciding, decided
-from stepwire_cli.drafting import Place, Screen, counted, show_findings, write_and_show
 from stepwire_cli.exits import Exit
-from stepwire_cli.files.texts import Unreadable, text_of
-from stepwire_cli.findings import findings_of_parameter
-from stepwire_cli.wrap.drafts import Draft
-from stepwire_cli.wrap.snippets import Tool
+from stepwire_wrap.deciding import NOBODY_SAYS, Deciding, decided
+from stepwire_wrap.definitions.drafts import Draft
+from stepwire_wrap.definitions.snippets import Tool
+from stepwire_wrap.drafting import Place, Screen, counted, show_findings, write_and_show
+from stepwire_wrap.files.texts import Unreadable, text_of
+from stepwire_wrap.findings import findings_of_parameter
 
 THREADS: Final = 4
 

@@ -17,8 +17,8 @@ from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError, NotThere
 from stepwire_cli.account.machines import StateMachines
 from stepwire_cli.account.registering import Registered, Registry
-from stepwire_cli.findings import Finding, Severity
-from stepwire_cli.wrap.findings import findings_of, findings_of_questions, findings_of_words
+from stepwire_wrap.definitions.findings import findings_of, findings_of_questions, findings_of_words
+from stepwire_wrap.findings import Finding, Severity
 
 _REFUSALS: Final = {"pk": {"S": "catalog"}, "sk": {"S": "refusals"}}
 

@@ -12,10 +12,10 @@ from stepwire.json_text import Json, as_object
 from stepwire.tasks.task import unqualified
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError, NotAllowed, NothingChosen, NotThere, Unreadable
-from stepwire_cli.wrap.descriptions import Words
-from stepwire_cli.wrap.drafts import History, Machine
-from stepwire_cli.wrap.failures import Failure
-from stepwire_cli.wrap.samples import Seen
+from stepwire_wrap.definitions.descriptions import Words
+from stepwire_wrap.definitions.drafts import History, Machine
+from stepwire_wrap.definitions.failures import Failure
+from stepwire_wrap.definitions.samples import Seen
 
 SAMPLES: Final = 20
 """Runs of which the input is read."""

@@ -17,8 +17,8 @@ from stepwire.tasks.task import unqualified
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.endpoint import Endpoint
 from stepwire_cli.account.errors import AccountError
-from stepwire_cli.wrap.drafts import Draft
-from stepwire_cli.wrap.snippets import parameter_name
+from stepwire_wrap.definitions.drafts import Draft
+from stepwire_wrap.definitions.snippets import parameter_name
 
 Tags = Mapping[str, str]
 _TAGGING: Final = "resourcegroupstaggingapi"

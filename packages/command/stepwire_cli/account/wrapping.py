@@ -7,10 +7,10 @@ from typing import Final
 from stepwire_cli.account.errors import AccountError, NoCredentials, NoRegion
 from stepwire_cli.account.machines import Read, StateMachines
 from stepwire_cli.account.registering import Registered, names_in_use
-from stepwire_cli.drafting import Wrapped
-from stepwire_cli.wrap.drafts import Machine, TooDeepError, draft
-from stepwire_cli.wrap.names import tool_name
-from stepwire_cli.wrap.questions import asking_states
+from stepwire_wrap.definitions.drafts import Machine, TooDeepError, draft
+from stepwire_wrap.definitions.names import tool_name
+from stepwire_wrap.definitions.questions import asking_states
+from stepwire_wrap.drafting import Wrapped
 
 _MOST_NAMED: Final = 5
 

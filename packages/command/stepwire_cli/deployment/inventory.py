@@ -8,7 +8,7 @@ from stepwire.json_text import Json, JsonObject, as_list, as_object
 from stepwire_cli.deployment.change_set import Action, Change
 from stepwire_cli.deployment.release import Created, Release
 from stepwire_cli.exits import CommandError
-from stepwire_cli.files.intrinsics import Resolver
+from stepwire_wrap.files.intrinsics import Resolver
 
 _WITH_POLICIES: Final = frozenset({"AWS::Serverless::Function", "AWS::IAM::Policy", "AWS::IAM::Role"})
 

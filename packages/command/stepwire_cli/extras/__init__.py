@@ -11,7 +11,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
+
+import typer
+
+from stepwire_wrap.options import of_extras
 
 
 def groups() -> Iterator[tuple[str, Any]]:
@@ -28,13 +32,20 @@ def parts(name: str) -> tuple[ModuleType, ...]:
 
 
 def with_options_of_extras(before: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command that takes any more options those that extras' modules `options` have, before one of its own."""
+    """Give a command that takes any more options those of the extras, before one of its own."""
 
     def extended(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command).parameters
         found = [one for one in own.values() if one.kind is not one.VAR_KEYWORD]
-        options = [(name, one) for part in parts("options") for name, one in part.WRAP.items()]
-        more = [inspect.Parameter(name, own[before].kind, default=None, annotation=one) for name, one in options]
+        more = [
+            inspect.Parameter(
+                one.name,
+                own[before].kind,
+                default=None,
+                annotation=Annotated[list[str] | None, typer.Option(metavar=one.metavar, help=one.help)],
+            )
+            for one in of_extras()
+        ]
         at = list(own).index(before)
         signature = inspect.Signature([*found[:at], *more, *found[at:]])
         command.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess] - typer reads it

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from packages.command.tests.wrap.samples import in_jsonata, machine, passed
+from packages.wrap.tests.samples import in_jsonata, machine, passed
 from stepwire.json_text import JsonObject
 
 Given = Callable[[random.Random], JsonObject]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from packages.command.tests.terminal import CTRL_C, at_a_terminal
-from packages.command.tests.wrap.samples import machine, passed
+from packages.wrap.tests.samples import machine, passed
 from stepwire.manifests.reading import compile_directory, read_manifest
 from stepwire_local import LocalStack
 from stepwire_local.account.services import CONTAINER_HOST

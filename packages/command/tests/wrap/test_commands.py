@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from packages.command.tests.wrap.account import PASS, Account
-from packages.command.tests.wrap.samples import machine, passed, task
+from packages.wrap.tests.samples import machine, passed, task
 from stepwire.json_text import write
 from stepwire.manifests.reading import compile_directory, read_manifest
 from stepwire_cli.account.commands import Wrap, doctor, wrap
 from stepwire_cli.account.errors import AccountError, NotThere
 from stepwire_cli.account.machines import Chosen
-from stepwire_cli.wrap.snippets import Tool
+from stepwire_wrap.definitions.snippets import Tool
 
 DEFINITION = {**machine(A=passed(Parameters={"x.$": "$.id"})), "Comment": "Ships an order that was paid."}
 CONFIRMATION = task(

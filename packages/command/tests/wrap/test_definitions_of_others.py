@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from packages.command.tests.wrap.account import Account
-from packages.command.tests.wrap.samples import ARN, drafted, in_jsonata, machine, passed, properties_of, task
 from packages.command.tests.wrap.test_commands import Shown
+from packages.wrap.tests.samples import ARN, drafted, in_jsonata, machine, passed, properties_of, task
 from stepwire.json_text import Json, JsonObject
 from stepwire_cli.account.commands import Wrap, wrap
 from stepwire_cli.account.machines import Chosen
-from stepwire_cli.wrap.drafts import History, Machine, TooDeepError, draft
+from stepwire_wrap.definitions.drafts import History, Machine, TooDeepError, draft
 
 
 def choice(variable: str, to: str, default: str) -> JsonObject:

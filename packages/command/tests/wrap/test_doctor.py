@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from packages.command.tests.wrap.account import PASS, PREFIX, Account
-from packages.command.tests.wrap.samples import in_jsonata, machine, passed, task
+from packages.wrap.tests.samples import in_jsonata, machine, passed, task
 from stepwire.json_text import JsonObject, write
 from stepwire_cli.account.doctor import Doctor
-from stepwire_cli.wording import RIGHT
-from stepwire_cli.wrap.asking import RETRY
+from stepwire_wrap.definitions.asking import RETRY
+from stepwire_wrap.wording import RIGHT
 
 WHERE = "/stepwire/live/tools/orders"
 ID: JsonObject = {"type": "string", "description": "The order's number."}

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from packages.command.tests.wrap.account import PREFIX, Account
-from packages.command.tests.wrap.samples import in_jsonata, machine, passed, task
 from packages.command.tests.wrap.test_commands import Shown
+from packages.wrap.tests.samples import in_jsonata, machine, passed, task
 from stepwire.json_text import JsonObject
 from stepwire.manifests.reading import read_manifest
 from stepwire_cli.account.commands import Wrap, wrap
 from stepwire_cli.account.errors import NothingChosen
 from stepwire_cli.account.machines import Chosen
-from stepwire_cli.wrap.snippets import Tool
+from stepwire_wrap.definitions.snippets import Tool
 
 NOW = {**machine(A=passed(Parameters={"x.$": "$.id"})), "Comment": "Ships an order that was paid."}
 NEXT = {**machine(A=passed(Parameters={"x.$": "$.number"})), "Comment": "Ships an order by its number."}

@@ -20,8 +20,8 @@ from stepwire_cli.account.machines import Chosen, StateMachines
 from stepwire_cli.account.pacing import Pacer
 from stepwire_cli.account.registering import Registry, registration_of
 from stepwire_cli.account.wrapping import wrapped
-from stepwire_cli.findings import Severity
 from stepwire_local import at_once
+from stepwire_wrap.findings import Severity
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.server.clients import ModernClient

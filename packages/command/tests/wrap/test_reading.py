@@ -21,8 +21,8 @@ from stepwire_cli.account.errors import (
 from stepwire_cli.account.faults import told
 from stepwire_cli.account.machines import Chosen, spread
 from stepwire_cli.account.pacing import Pacer, Quota
-from stepwire_cli.findings import LARGEST_PARAMETER
-from stepwire_cli.wrap.drafts import draft
+from stepwire_wrap.definitions.drafts import draft
+from stepwire_wrap.findings import LARGEST_PARAMETER
 
 # The smallest quotas of any Region: bucket and refill a second.
 OF_AWS = {

@@ -9,7 +9,7 @@ from stepwire.json_text import write
 from stepwire.manifests.reading import read_manifest
 from stepwire_cli.account.errors import AccountError, NotAllowed
 from stepwire_cli.account.registering import Other, Plan, Registry, names_in_use, registration_of
-from stepwire_cli.wrap.drafts import Draft, History, draft
+from stepwire_wrap.definitions.drafts import Draft, History, draft
 
 NAME = "/stepwire/live/tools/orders"
 TAGS = {"stepwire:endpoint": "live", "stepwire:tools": "orders"}

@@ -13,7 +13,7 @@ _EACH = "[]"  # the step of a path into a list
 def mark_reads(settings: FunctionSettings, event: Shape) -> None:
     """Let an event have what the code of a function in Python relies on."""
     try:
-        from stepwire_cli.code.reading import Files, handler_in  # noqa: PLC0415 - it is optional
+        from stepwire_wrap.code.reading import Files, handler_in  # noqa: PLC0415 - it is optional
     except ImportError:
         return
     module, _, name = settings.handler.rpartition(".")

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
-from packages.command.tests.test_doctor import GOOD, MISTYPED
-from packages.command.tests.test_doctor import asking as misasking
 from packages.command.tests.wrap.account import PASS
-from packages.command.tests.wrap.samples import task
 from packages.command.tests.wrap.test_doctor import WHERE, account_of, asking, found_in
+from packages.wrap.tests.samples import task
+from packages.wrap.tests.test_doctor import GOOD, MISTYPED
+from packages.wrap.tests.test_doctor import asking as misasking
 from stepwire.json_text import JsonObject
 from stepwire_cli.app import run
 

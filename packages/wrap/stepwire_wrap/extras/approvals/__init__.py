@@ -1,0 +1,1 @@
+"""Approvers, who decide questions in place of the caller."""

@@ -1,0 +1,18 @@
+"""Finds what the extras' folders add, by the name of a module in them."""
+
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Final
+
+_FOLDER: Final = Path(__file__).parent / "extras"
+
+
+@cache
+def parts(name: str) -> tuple[ModuleType, ...]:
+    """Return the modules of this name that the extras' folders have, in the order of the extras' names."""
+    modules = (f"stepwire_wrap.extras.{found.name}.{name}" for found in iter_modules([str(_FOLDER)]))
+    return tuple(import_module(module) for module in modules if find_spec(module))
