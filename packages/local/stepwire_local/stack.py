@@ -43,6 +43,7 @@ from stepwire_local.streams.mappings import Mapping as StreamMapping
 from stepwire_local.streams.mappings import MappingSettings
 from stepwire_local.streams.queues import QueueMapping
 from stepwire_local.streams.refused_tools import RefusalWatch
+from stepwire_local.streams.schedules import Clockwork, Schedule
 from stepwire_local.streams.task_changes import Observer, TaskWatch, Told
 from stepwire_local.stubs import owners
 from stepwire_local.stubs.book import Book, Given
@@ -106,6 +107,7 @@ class LocalStack:
             `stubs` beside a template.
         stub_seconds: The time that a stub's script may take.
         longest_wait: The seconds that a Wait state takes at most; None: as long as it says.
+        fires_schedules: Let schedules fire by themselves when they are due; `fire` lets one fire in either case.
         services_at: Serve the account's AWS services at this IPv4 address of the machine, instead of the template's
             API, which another program serves: `sam local start-api`, on its default port.
         make_up_parameters: Make up the values of parameters that have neither a default nor a given one.
@@ -131,6 +133,7 @@ class LocalStack:
         stubs: Given = (),
         stub_seconds: float = LIMIT,
         longest_wait: float | None = None,
+        fires_schedules: bool = False,
         services_at: str | None = None,
         make_up_parameters: bool = False,
     ) -> None:
@@ -144,6 +147,7 @@ class LocalStack:
         self._given_stubs = tuple(stubs)
         self._scripts = Scripts(stub_seconds)
         self._longest_wait = longest_wait
+        self._fires_schedules = fires_schedules
         self._services_at = services_at
         self._variables = dict(variables or {})
         self._makes_up = make_up_parameters
@@ -200,6 +204,11 @@ class LocalStack:
         return {name: found for one in reversed(self.deployments) for name, found in one.world.functions.items()}
 
     @property
+    def schedules(self) -> Sequence[Schedule]:
+        """Return the schedules of all stacks."""
+        return [found for one in self.deployments for found in list(one.world.schedules.values())]
+
+    @property
     def function_urls(self) -> Sequence[FunctionUrl]:
         """Return the function URLs of all stacks."""
         return [url for one in self.deployments for url in one.world.urls]
@@ -244,6 +253,18 @@ class LocalStack:
     def expire(self, at: datetime | None = None) -> int:
         """Remove the items whose TTL is over at a time (default: now), whatever the policy; return their number."""
         return self._sweeper.sweep(at or datetime.now(UTC), at_once)
+
+    def fire(self, schedule: str) -> None:
+        """Let a schedule fire now, by the logical id of its rule or schedule; a disabled one too.
+
+        Raises:
+            LocalStackError: there is none of this name; the message lists those that there are.
+        """
+        found = next((one for one in self.schedules if one.name == schedule), None)
+        if found is None:
+            known = ", ".join(one.name for one in self.schedules) or "none"
+            raise LocalStackError(f"There is no schedule {schedule}. The schedules: {known}.")
+        found.fire(datetime.now(UTC))
 
     def update(self, deployment: Deployment) -> list[str]:
         """Take over what has changed in a template and the files that it names; return the logical ids concerned.
@@ -337,7 +358,8 @@ class LocalStack:
         self._warm()
         self._publish()
         self._sweeper = Sweeper(self.deployments[0].world.tables, ACCOUNT, self._region, lambda: self.expiry)
-        for machinery in (*self._mappings(), *self._watches(), self._sweeper):
+        clockwork = [Clockwork(lambda: self.schedules)] if self._fires_schedules else []
+        for machinery in (*self._mappings(), *self._watches(), self._sweeper, *clockwork):
             machinery.start()
             undo.callback(machinery.stop)
         # Tools are registered by events: the first client must not come before they are compiled.

@@ -47,7 +47,6 @@ def test_unsupported_resources_are_reported(stack: LocalStack) -> None:
         in stack.differences
     )
     assert NOT_ENFORCED in stack.differences
-    assert "Schedule: its schedule never fires" in stack.not_served
 
 
 def test_a_schedule_is_not_a_rule_that_matches_every_event(stack: LocalStack) -> None:

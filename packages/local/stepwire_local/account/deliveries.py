@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
+from stepwire_local.account.rule_inputs import input_of
 from stepwire_local.activity import Activity, Kind, tell
-from stepwire_local.iam.clients import plain_aws_client
+from stepwire_local.iam.clients import aws_client, plain_aws_client
 from stepwire_local.iam.permissions import acting_as, registered
 from stepwire_local.lambdas import functions
 from stepwire_local.lambdas.asynchronous import bury, invoke_later
@@ -72,6 +73,15 @@ def deliver(target: Target, event: str, cause: Cause) -> None:
         give_up(target, event, cause, _words_of(error), code)
 
 
+def deliver_to_target_of_rule(target: Mapping[str, Any], event: Mapping[str, Any], cause: Cause) -> None:
+    """Deliver an event to a target of a rule, as its template describes it, with the input that it asks for."""
+    group = target.get("SqsParameters", {}).get("MessageGroupId")
+    settings = {"MessageGroupId": group} if group else {}
+    dead_letters = target.get("DeadLetterConfig", {}).get("Arn")
+    named = Target(target["Arn"], target.get("RoleArn"), dead_letters, settings)
+    deliver(named, input_of(target, event, cause.arn), cause)
+
+
 def give_up(target: Target, event: str, cause: Cause, why: str, code: str) -> None:
     """Send an event that cannot be delivered to the dead-letter queue, or say that it is lost."""
     lost = "" if target.dead_letters else " The event is lost for want of a dead-letter queue."
@@ -101,12 +111,16 @@ def _words_of(error: ClientError | LookupError) -> str:
 
 
 def _invoke(target: Target, event: str) -> None:
-    invoke_later(functions.registered(target.arn), event)
+    if target.role is None:
+        invoke_later(functions.registered(target.arn), event)
+        return
+    client = plain_aws_client("lambda", target.region)  # which asks whether the role may
+    client.invoke(FunctionName=target.arn, InvocationType="Event", Payload=event)
 
 
 def _send(target: Target, event: str) -> None:
+    url = aws_client("sqs", target.region).get_queue_url(QueueName=target.arn.split(":")[_NAME])["QueueUrl"]
     sqs: Any = plain_aws_client("sqs", target.region)
-    url = sqs.get_queue_url(QueueName=target.arn.split(":")[_NAME])["QueueUrl"]
     sqs.send_message(QueueUrl=url, MessageBody=event, **target.settings)
 
 

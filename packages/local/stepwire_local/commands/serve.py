@@ -112,6 +112,7 @@ def _stack(options: argparse.Namespace, port: int, issuer: LocalIssuer | None) -
         stubs=options.stub,
         stub_seconds=options.stub_seconds,
         longest_wait=options.longest_wait,
+        fires_schedules=True,
         services_at=str(options.host) if options.services else None,
         variables=dict(options.variable),
         make_up_parameters=options.make_up_parameters,

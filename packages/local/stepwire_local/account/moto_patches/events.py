@@ -7,8 +7,7 @@ from typing import Any
 
 from moto.events.models import Rule
 
-from stepwire_local.account.deliveries import Cause, Target, can_get_events, deliver
-from stepwire_local.account.rule_inputs import input_of
+from stepwire_local.account.deliveries import Cause, can_get_events, deliver_to_target_of_rule
 
 _Replace = Callable[[object, str, object], None]
 
@@ -26,21 +25,13 @@ def rules_reach_their_targets(replace: _Replace) -> None:
             return
         if self.event_pattern.matches_event(original_event):
             for target in filter(_is_served, self.targets):
-                deliver_to(target, _sent(original_event), self.arn)
+                event = _sent(original_event)
+                deliver_to_target_of_rule(target, event, Cause("rule", self.arn, str(event["detail-type"])))
         others = copy.copy(self)
         others.targets = [target for target in self.targets if not _is_served(target)]
         original(others, original_event, transform_input)
 
     replace(Rule, "send_to_targets", send_to_targets)
-
-
-def deliver_to(target: Mapping[str, Any], event: Mapping[str, Any], rule: str) -> None:
-    """Deliver an event to a target of the rule with this ARN."""
-    group = target.get("SqsParameters", {}).get("MessageGroupId")
-    settings = {"MessageGroupId": group} if group else {}
-    dead_letters = target.get("DeadLetterConfig", {}).get("Arn")
-    named = Target(target["Arn"], target.get("RoleArn"), dead_letters, settings)
-    deliver(named, input_of(target, event, rule), Cause("rule", rule, str(event.get("detail-type", ""))))
 
 
 def _is_served(target: Any) -> bool:

@@ -16,6 +16,7 @@ from stepwire_local.iam.permissions import Role
 from stepwire_local.lambdas.functions import Function
 from stepwire_local.streams.mappings import Mapping as StreamMapping
 from stepwire_local.streams.queues import QueueMapping
+from stepwire_local.streams.schedules import Schedule
 from stepwire_local.stubs.book import Book
 
 
@@ -63,6 +64,7 @@ class World:
     tables: list[str] = field(default_factory=list[str])  # names
     parameters: list[str] = field(default_factory=list[str])  # names
     mappings: list[StreamMapping | QueueMapping] = field(default_factory=list[StreamMapping | QueueMapping])
+    schedules: dict[str, Schedule] = field(default_factory=dict[str, Schedule])  # by logical id
     api: Api | None = None  # without its routes
     authorizers: dict[str, JwtAuthorizer] = field(default_factory=dict[str, JwtAuthorizer])  # by id
     integrations: dict[str, Integration] = field(default_factory=dict[str, Integration])  # by id

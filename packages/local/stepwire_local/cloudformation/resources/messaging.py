@@ -3,8 +3,19 @@
 import json
 from typing import Any
 
+from stepwire_local.account.deliveries import can_get_events
 from stepwire_local.cloudformation.intrinsics import text_of
-from stepwire_local.cloudformation.resources.kinds import NOT_ENFORCED, Created, Kind, Resource, World, named, picked
+from stepwire_local.cloudformation.resources.kinds import (
+    NOT_ENFORCED,
+    Change,
+    Created,
+    Kind,
+    Resource,
+    World,
+    named,
+    picked,
+)
+from stepwire_local.cloudformation.resources.schedules import expression_of, schedule_rule
 from stepwire_local.stubs.owners import Owned
 from stepwire_local.stubs.owners import register as own_stubs
 
@@ -50,7 +61,7 @@ def _rule(resource: Resource, world: World) -> Created:
     if "EventPattern" in properties:
         settings["EventPattern"] = json.dumps(properties["EventPattern"])
     if "ScheduleExpression" in properties:
-        world.notes.append(f"{resource.logical_id}: its schedule never fires")
+        expression_of(resource)  # its words say more than moto's
     arn: str = events.put_rule(Name=name, **settings)["RuleArn"]
     own_stubs(arn, Owned(world.stubs, (resource.logical_id, name)))
     targets: list[dict[str, Any]] = properties.get("Targets", [])
@@ -58,7 +69,23 @@ def _rule(resource: Resource, world: World) -> Created:
     served = [target for target in targets if _service_of(target) in _TARGETS_SERVED]
     if served and "EventPattern" in properties:  # to moto, a rule that has none is one for every event
         events.put_targets(Rule=name, Targets=served, **picked(properties, ("EventBusName",)))
+    if "ScheduleExpression" in properties:
+        schedule_rule(resource, arn, [one for one in served if can_get_events(one["Arn"])], world)
     return Created(name, {"Arn": arn})
+
+
+def _changed_rule(change: Change, world: World) -> Created:
+    _remove_rule(change.before, change.created, world)
+    return _rule(change.after, world)
+
+
+def _remove_rule(resource: Resource, created: Created, world: World) -> None:
+    world.schedules.pop(resource.logical_id, None)
+    events, bus = world.client("events"), picked(resource.properties, ("EventBusName",))
+    there = events.list_targets_by_rule(Rule=created.reference, **bus)["Targets"]
+    if there:
+        events.remove_targets(Rule=created.reference, Ids=[one["Id"] for one in there], **bus)
+    events.delete_rule(Name=created.reference, **bus)
 
 
 def _note_targets(resource: Resource, world: World, targets: list[dict[str, Any]]) -> None:
@@ -92,7 +119,9 @@ KINDS = {
         _rule,
         served=("Name", "State", "EventBusName", "EventPattern", "ScheduleExpression", "Targets"),
         note="rules: a failing function is retried after tenths of a second, not after minutes",
-        update=lambda change, world: _rule(change.after, world),
+        update=_changed_rule,
+        remove=_remove_rule,
+        can_be_spared=True,
     ),
     "AWS::Events::EventBus": Kind(_event_bus, served=("Name",)),
 }
