@@ -49,7 +49,6 @@ from stepwire_local.stubs import owners
 from stepwire_local.stubs.book import Book, Given
 from stepwire_local.stubs.scripts import LIMIT, Scripts
 from stepwire_local.survey.coverage import Coverage, coverage
-from stepwire_local.survey.stub_files import write_stubs
 from stepwire_local.survey.tools import faults
 
 _numbers = itertools.count(1)
@@ -308,6 +307,9 @@ class LocalStack:
         Raises:
             StubError: a file cannot be written.
         """
+        # Here, because only made-up answers need what reads code and the models of services.
+        from stepwire_local.survey.stub_files import write_stubs  # noqa: PLC0415
+
         written = [path for one in self.deployments for path in write_stubs(one.world, every=every)]
         self.update_stubs()
         return written

@@ -14,7 +14,9 @@ import pytest
 
 from packages.local.tests.conftest import TEMPLATE
 from stepwire_local import LocalStack, TemplateError
+from stepwire_local.lambdas.invocations import FunctionSettings
 from stepwire_local.stack import FunctionError
+from stepwire_local.survey.code_reads import mark_reads
 from stepwire_local.survey.examples import Examples
 from stepwire_local.survey.shapes import MOMENT, Shape
 from tests.waiting import until
@@ -659,6 +661,26 @@ def test_a_made_up_answer_has_what_the_next_states_and_the_code_of_the_next_func
         stack.update_stubs()
         failed = ended(stack, "Machine")
         assert (failed["status"], failed["error"]) == ("FAILED", "ValueError")
+
+
+@pytest.mark.parametrize(
+    ("file", "code"),
+    [
+        ("app.py", "def handler(event, _):\n    return event['order']['lines'][0]['count'] * 2\n"),
+        ("app.mjs", "export const handler = async (event) => event.order.lines.map((line) => line.count * 2);\n"),
+        ("app.ts", "export const handler = async ({order}) => order.lines.map((line) => line.count * 2);\n"),
+    ],
+)
+def test_a_made_up_event_has_what_code_in_any_language_reads(tmp_path: Path, file: str, code: str) -> None:
+    (tmp_path / file).write_text(code, encoding="utf-8")
+    event = Shape()
+
+    mark_reads(
+        FunctionSettings("Total", "arn:aws:lambda:us-east-1:123456789012:function:Total", tmp_path, "app.handler"),
+        event,
+    )
+
+    assert event.example() == {"order": {"lines": [{"count": 1}]}}
 
 
 def test_a_stub_that_is_there_is_not_overwritten(tmp_path: Path) -> None:

@@ -1,28 +1,26 @@
 """What the code of a function reads of its event, so that a made-up event has it.
 
-The rule: the command `stepwire` parses the code, which is never run for this. It is optional: without it, code says
-nothing.
+The rule: the code is parsed, and never run for this. Code that cannot be parsed here says nothing.
 """
 
 from stepwire_local.lambdas.invocations import FunctionSettings
 from stepwire_local.survey.shapes import Shape
-
-_EACH = "[]"  # the step of a path into a list
+from stepwire_wrap.code.reading import Files, handler_in
+from stepwire_wrap.definitions.values import EACH
+from stepwire_wrap.files.functions import entry_at
 
 
 def mark_reads(settings: FunctionSettings, event: Shape) -> None:
-    """Let an event have what the code of a function in Python relies on."""
-    try:
-        from stepwire_wrap.code.reading import Files, handler_in  # noqa: PLC0415 - it is optional
-    except ImportError:
+    """Let an event have what the code of a function relies on."""
+    entry = entry_at(settings.folder, settings.handler)
+    if entry is None:
         return
-    module, _, name = settings.handler.rpartition(".")
-    file = settings.folder / f"{module.replace('.', '/')}.py"
-    handler = handler_in(file, name, Files(settings.folder, settings.folder)) if file.is_file() else None
+    files = Files(entry.root, settings.folder)
+    handler = handler_in(entry.file, entry.function, files, suffix=entry.suffix)
     for one in () if handler is None else handler.reads:
         if not one.path or one.use.tested or one.use.default or one.use.passed_on:
             continue
         part = event
         for step in one.path:
-            part = part.item() if step == _EACH else part.member(step)
+            part = part.item() if step == EACH else part.member(step)
         part.be_one_of(one.use.types)

@@ -126,8 +126,8 @@ class Shape:
         if found is not _UNSET and not types & {"array", "object"}:
             self.prefer(found)
 
-    def prefer_types(self, model: Model) -> None:
-        """Ask for values of the types that a service's answer has, where something reads them."""
+    def prefer_types(self, model: Model | None) -> None:
+        """Ask for values of the types that a service's answer has, where something reads them; None: it has none."""
         if isinstance(model, StructureShape):
             types = {name.casefold(): one for name, one in model.members.items()}  # Step Functions' case is its own
             for name, member in self._members.items():
@@ -136,7 +136,7 @@ class Shape:
         elif isinstance(model, ListShape):
             for one in self._items:
                 one.prefer_types(model.member)
-        elif model.type_name in _BY_TYPE:
+        elif model is not None and model.type_name in _BY_TYPE:
             self.prefer(_BY_TYPE[model.type_name])
 
     def example(self, name: str = "") -> Any:

@@ -5,13 +5,8 @@ The rule: a file that is there is never written again, and no name gets a second
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
-
-import botocore.session
-from botocore.exceptions import UnknownServiceError
-from botocore.model import ServiceModel, StructureShape
 
 from stepwire.json_text import objects_in
 from stepwire_local.account import stub_machines, tasks
@@ -24,6 +19,7 @@ from stepwire_local.survey.code_reads import mark_reads
 from stepwire_local.survey.coverage import awaits
 from stepwire_local.survey.examples import Examples
 from stepwire_local.survey.shapes import Shape
+from stepwire_wrap.definitions.services import answer_of
 
 
 def write_stubs(world: World, *, every: bool) -> list[Path]:
@@ -64,7 +60,7 @@ def _shapes(world: World, *, every: bool) -> Mapping[str, Shape]:
         for task in tasks.tasks_in(arn, definition):  # those that no way leads to
             answer(task)
     for task, shape in services:
-        _take_types(task, shape)
+        shape.prefer_types(answer_of(task.resource, shape.names))
     return shapes
 
 
@@ -76,32 +72,6 @@ def _read_event(task: Task, event: Shape) -> None:
         return
     if not settings.not_run:
         mark_reads(settings, event)
-
-
-def _take_types(task: Task, shape: Shape) -> None:
-    """Let what is read of a service's answer have its types there."""
-    service, _, operation = task.operation.partition(".")
-    try:
-        model = _model(service)
-    except UnknownServiceError:
-        return
-    if task.whole != task.action:  # it waits for a job, and its answer describes that: which shape is written nowhere
-        described = map(model.shape_for, model.shape_names)
-        found = [one for one in described if isinstance(one, StructureShape) and shape.names <= _names(one)]
-    else:
-        named = [model.operation_model(one) for one in model.operation_names if one.casefold() == operation]
-        found = [one.output_shape for one in named if one.output_shape is not None]
-    for one in found[:1]:
-        shape.prefer_types(one)
-
-
-def _names(structure: StructureShape) -> frozenset[str]:
-    return frozenset(name.casefold() for name in structure.members)
-
-
-@cache
-def _model(service: str) -> ServiceModel:
-    return botocore.session.get_session().get_service_model(service)
 
 
 def _idle(world: World) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What the AWS services that a task may call take: types and choices, from botocore's service models.
+"""What the AWS services that a task may call take and answer: types and choices, from botocore's service models.
 
 Nothing is called and no credentials are needed: the models are files of botocore. A service that it does not know says
 nothing of its parameters.
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from stepwire_wrap.definitions.reads import ANY, FLAG, LIST, NUMBER, OBJECT, TEXT, WHOLE, Use
 
 if TYPE_CHECKING:
-    from botocore.model import OperationModel, Shape
+    from botocore.model import OperationModel, ServiceModel, Shape
     from botocore.session import Session
 
 # A part of an ARN may be a reference, such as ${AWS::Partition}.
 _RESOURCE: Final = re.compile(
     r"arn:(?:\$\{[^}]*\}|[^:$])*:states:(?:\$\{[^}]*\}|[^:$])*:(?:\$\{[^}]*\}|[^:$])*:"
-    r"(?P<sdk>aws-sdk:)?(?P<service>[\w-]+):(?P<action>\w+)(\.[\w:]+)?"
+    r"(?P<sdk>aws-sdk:)?(?P<service>[\w-]+):(?P<action>\w+)(?P<form>\.[\w:]+)?"
 )
 # What Step Functions calls otherwise than botocore does, but for hyphens: by the names of the Java SDK.
 _NAMES: Final = {
@@ -149,6 +149,28 @@ def parameters_of(resource: object) -> Member | None:
     return None if model is None else Member(model.input_shape)
 
 
+def answer_of(resource: str, read: frozenset[str]) -> "Shape | None":
+    """Return what the service of a task's resource answers; None if it is not known.
+
+    A task that waits for a job answers with what describes the job, and no model says which structure that is: it is
+    taken for the first one of the service that has all that is `read` of the answer, by names in lower case.
+    """
+    found = _RESOURCE.fullmatch(resource)
+    own = None if found is None or found["sdk"] else _OPTIMIZED.get((found["service"], found["action"]))
+    if found is None or isinstance(own, dict):
+        return None
+    service, action = own or (found["service"], found["action"])
+    if found["form"] is None:
+        model = _operation(service, action)
+        return None if model is None else model.output_shape
+    from botocore.model import StructureShape  # noqa: PLC0415 - as above
+
+    if (whole := _service(service)) is None:
+        return None
+    structures = (one for one in map(whole.shape_for, whole.shape_names) if isinstance(one, StructureShape))
+    return next((one for one in structures if read <= {name.lower() for name in one.members}), None)
+
+
 @cache
 def _made(service: str, action: str) -> "Shape":
     from botocore.model import DenormalizedStructureBuilder  # noqa: PLC0415 - only definitions that call services need it
@@ -158,13 +180,18 @@ def _made(service: str, action: str) -> "Shape":
 
 @cache
 def _operation(service: str, action: str) -> "OperationModel | None":
+    model = _service(service)
+    by_name = {} if model is None else {name.lower(): name for name in model.operation_names}
+    name = by_name.get(action.lower())
+    return None if model is None or name is None else model.operation_model(name)
+
+
+@cache
+def _service(service: str) -> "ServiceModel | None":
     from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - as above
 
     try:
-        model = _session().get_service_model(_name_of(service))
-        by_name = {name.lower(): name for name in model.operation_names}
-        name = by_name.get(action.lower())
-        return None if name is None else model.operation_model(name)
+        return _session().get_service_model(_name_of(service))
     except BotoCoreError:
         return None
 
