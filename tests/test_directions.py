@@ -15,12 +15,18 @@ import pytest
 
 ROOT: Final = Path(__file__).parents[1]
 BELOW: Final = {
-    "local": {"stepwire", "stepwire_local"},
+    "wrap": {"stepwire", "stepwire_wrap"},
+    "local": {"stepwire", "stepwire_wrap", "stepwire_local"},
     "client": {"stepwire", "stepwire_client"},
-    "command": {"stepwire", "stepwire_local", "stepwire_client", "stepwire_cli"},
+    "command": {"stepwire", "stepwire_wrap", "stepwire_local", "stepwire_client", "stepwire_cli"},
 }
 """What the tests of each package may import of ours."""
-FOLDERS: Final = {"stepwire_local": "local", "stepwire_client": "client", "stepwire_cli": "command"}
+FOLDERS: Final = {
+    "stepwire_wrap": "wrap",
+    "stepwire_local": "local",
+    "stepwire_client": "client",
+    "stepwire_cli": "command",
+}
 
 
 @cache

@@ -4,9 +4,11 @@ The rule: one line says what is wrong with the command line; the parsers are loa
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +25,16 @@ Exit codes: 0 done, 1 something was found to be wrong, 2 the command line or a f
 
 def program() -> None:
     """Run the command, and end the process."""
-    sys.exit(main())
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # who reads has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would try again at its end
+        code = Exit.DONE
+    sys.exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

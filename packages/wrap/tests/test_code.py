@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from packages.command.tests.wrap.test_commands import Shown
+from packages.wrap.tests.shown import Shown
 from stepwire.json_text import JsonObject
 from stepwire.manifests.reading import read_manifest
 from stepwire_wrap.drafting import Place

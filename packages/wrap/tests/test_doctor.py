@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from stepwire_cli.app import run
+from stepwire_wrap.__main__ import main
 from stepwire_wrap.definitions.asking import RETRY
 from stepwire_wrap.exits import Exit
 
@@ -37,7 +37,7 @@ def examined(folder: Path, capsys: pytest.CaptureFixture[str], **files: object) 
     for name, content in files.items():
         text = content if isinstance(content, str) else yaml.safe_dump(content)
         (folder / f"{name}.yaml").write_text(text)
-    code = run(["doctor", str(folder)])
+    code = main(["doctor", str(folder)])
     return code, [line.removeprefix(f"{folder}/") for line in capsys.readouterr().out.splitlines()]
 
 
@@ -176,18 +176,18 @@ def test_two_manifests_of_one_name_are_found(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_what_is_no_folder_and_what_is_empty_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["doctor", str(tmp_path / "nowhere")]) == Exit.USAGE
+    assert main(["doctor", str(tmp_path / "nowhere")]) == Exit.USAGE
     assert capsys.readouterr().err == (
         f"error: {tmp_path / 'nowhere'} does not exist: write the path of a file or a folder.\n"
     )
-    assert run(["doctor", str(tmp_path)]) == Exit.USAGE
+    assert main(["doctor", str(tmp_path)]) == Exit.USAGE
     assert "has no manifest" in capsys.readouterr().err
 
 
 def test_findings_are_json_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "it.yaml").write_text(yaml.safe_dump({**GOOD, "description": "TODO"}))
 
-    code = run(["--json", "doctor", str(tmp_path)])
+    code = main(["doctor", "--json", str(tmp_path)])
 
     (finding,) = json.loads(capsys.readouterr().out)
     assert code == Exit.FAILED
@@ -226,7 +226,7 @@ def project(tmp_path: Path) -> Path:
 def test_a_template_is_no_manifest_and_its_manifests_are_held_against_its_state_machines(
     project: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    assert run(["doctor", str(project / name)]) == Exit.FAILED
+    assert main(["doctor", str(project / name)]) == Exit.FAILED
 
     shown = capsys.readouterr()
     assert shown.out == (
@@ -244,7 +244,7 @@ def test_a_fault_of_a_manifest_in_a_template_is_found(
 ) -> None:
     (project / "template.yaml").write_text(PROJECT.replace("description:", new, 1))
 
-    run(["doctor", str(project)])
+    main(["doctor", str(project)])
 
     assert f"{project}/template.yaml: SettleTool.Value: {said}" in capsys.readouterr().out
 
@@ -262,7 +262,7 @@ def test_an_alias_and_what_only_a_deployment_knows_name_a_state_machine(
 ) -> None:
     (project / "template.yaml").write_text(PROJECT.replace("${Settle}\n", f"{state_machine}\n"))
 
-    run(["doctor", str(project)])
+    main(["doctor", str(project)])
 
     found = capsys.readouterr().out.splitlines()
     assert ["seconds: runs fail without it" in line for line in found] == [True] * is_there
@@ -308,7 +308,7 @@ def test_a_parameter_that_would_be_refused_is_found_before_it_is_deployed(
 ) -> None:
     (project / "template.yaml").write_text(PROJECT.replace(old, new))
 
-    run(["doctor", str(project)])
+    main(["doctor", str(project)])
 
     found = [line for line in capsys.readouterr().out.splitlines() if "seconds: runs fail" not in line]
     assert len(found) == (said is not None), found
@@ -322,7 +322,7 @@ def test_two_parameters_of_one_name_are_found(
     second = PROJECT[PROJECT.index("  SettleTool:\n") :].replace("SettleTool:\n", f"Second:\n{condition}")
     (project / "template.yaml").write_text(PROJECT + second)
 
-    run(["doctor", str(project)])
+    main(["doctor", str(project)])
 
     said = "Second: SettleTool has the same name, /stepwire/${Endpoint}/tools/settle, so the deployment fails."
     assert (said in capsys.readouterr().out) is is_found
@@ -342,7 +342,7 @@ def test_a_reference_to_what_the_template_does_not_have_is_found(
 ) -> None:
     (project / "template.yaml").write_text(PROJECT.replace(old, new))
 
-    run(["doctor", str(project)])
+    main(["doctor", str(project)])
 
     found = [line for line in capsys.readouterr().out.splitlines() if "it refers to" in line]
     assert [line.partition("refers to ")[2].partition(",")[0] for line in found] == ([unknown] if unknown else [])
@@ -403,7 +403,7 @@ def test_a_template_that_does_not_let_a_state_ask_is_found(
     (tmp_path / "template.yaml").write_text(ASKING.replace(old, new))
     (tmp_path / "buy.asl.json").write_text(json.dumps(ASKS))
 
-    run(["doctor", str(tmp_path)])
+    main(["doctor", str(tmp_path)])
 
     found = capsys.readouterr().out.splitlines()
     assert len(found) == (said is not None), found
@@ -424,14 +424,14 @@ def test_a_manifest_as_windows_writes_it_is_read(tmp_path: Path, capsys: pytest.
     (tmp_path / "it.yaml").write_bytes(f"\ufeff{text}".encode())
 
     for path in (tmp_path, tmp_path / "it.yaml"):
-        assert (run(["doctor", str(path)]), capsys.readouterr().out) == (Exit.DONE, "")
+        assert (main(["doctor", str(path)]), capsys.readouterr().out) == (Exit.DONE, "")
 
 
 def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "it.yaml").write_bytes(b"name: \xff")
 
     for path, said in ((tmp_path, "line 1: byte 0xff is not UTF-8"), (tmp_path / "it.yaml", "it is not UTF-8")):
-        run(["doctor", str(path)])
+        main(["doctor", str(path)])
         assert capsys.readouterr().out.startswith(f"{tmp_path / 'it.yaml'}: {said}")
 
 
@@ -445,7 +445,7 @@ def test_what_may_not_be_read_is_told_and_hides_nothing(tmp_path: Path) -> None:
         (tmp_path / name).write_text("name: it")
         (tmp_path / name).chmod(0)
     as_others = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] if IS_ROOT else []
-    command = [*as_others, sys.executable, "-m", "stepwire_cli", "doctor", str(tmp_path)]
+    command = [*as_others, sys.executable, "-m", "stepwire_wrap", "doctor", str(tmp_path)]
 
     ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1])
 
@@ -457,7 +457,7 @@ def test_manifests_beside_a_template_are_checked_too(project: Path, capsys: pyte
     (project / "tools").mkdir()
     (project / "tools" / "it.yaml").write_text(yaml.safe_dump({**GOOD, "retries": 3}))
 
-    run(["doctor", str(project)])
+    main(["doctor", str(project)])
 
     assert f"{project}/tools/it.yaml: retries: unknown field" in capsys.readouterr().out
 
@@ -479,7 +479,7 @@ def test_manifests_in_folders_below_are_looked_at_and_no_other_files(
     (tmp_path / "deep" / "tools").mkdir(parents=True)
     (tmp_path / "deep" / "tools" / "it.yaml").write_text(text)
 
-    code = run(["doctor", str(tmp_path)])
+    code = main(["doctor", str(tmp_path)])
 
     shown = capsys.readouterr()
     assert code == (Exit.DONE if line is None else Exit.FAILED)
@@ -504,6 +504,6 @@ def test_what_cannot_be_read_is_one_line(
 ) -> None:
     (tmp_path / name).write_text(text)
 
-    code = run(["doctor", str(tmp_path if is_whole else tmp_path / name)])
+    code = main(["doctor", str(tmp_path if is_whole else tmp_path / name)])
 
     assert (code, capsys.readouterr().out) == (Exit.FAILED, f"{tmp_path / name}: {line}\n")

@@ -7,10 +7,10 @@ from typing import Final
 import pytest
 import yaml
 
-from packages.command.tests.wrap.test_commands import Shown
 from packages.wrap.tests.samples import machine, passed, task
+from packages.wrap.tests.shown import Shown
 from stepwire.manifests.reading import compile_directory
-from stepwire_cli.app import run
+from stepwire_wrap.__main__ import main
 from stepwire_wrap.definitions.snippets import Tool
 from stepwire_wrap.drafting import Place
 from stepwire_wrap.exits import Exit, WrapError
@@ -208,7 +208,7 @@ def test_no_account_is_asked_for(
     monkeypatch.delenv("AWS_REGION", raising=False)
     monkeypatch.chdir(tmp_path)
 
-    assert run(["wrap", str(project), "--output", "made"]) == 0
+    assert main([str(project), "--output", "made"]) == 0
 
     assert "4 manifests written to made/." in capsys.readouterr().err
 
@@ -217,25 +217,14 @@ def test_no_account_is_asked_for(
     ("words", "code", "line"),
     [
         (
-            ["wrap", "gone.asl.json"],
+            ["gone.asl.json"],
             Exit.USAGE,
             "gone.asl.json does not exist: write the path of a definition, a template or a folder.",
         ),
         (
-            ["wrap", "."],
+            ["."],
             Exit.UNKNOWN,
             ". has no state machine: neither a definition (StartAt, States) nor a template with one.",
-        ),
-        (
-            ["wrap", ".", "Orders"],
-            Exit.USAGE,
-            ". is a file or folder: name only these, or only state machines of an account.",
-        ),
-        (
-            ["wrap", ".", "--apply"],
-            Exit.USAGE,
-            ". is a file or folder: --apply registers state machines of an account, so name "
-            "those. --snippet prints the lines for your stack.",
         ),
     ],
 )
@@ -249,7 +238,7 @@ def test_a_path_that_cannot_be_wrapped_is_told_in_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
-    assert run(words) == code
+    assert main(words) == code
 
     assert capsys.readouterr().err == f"error: {line}\n"
 
@@ -259,7 +248,7 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_line(
 ) -> None:
     (tmp_path / "file").touch()
 
-    assert run(["wrap", str(project), "--output", str(tmp_path / "file" / "made")]) == Exit.USAGE
+    assert main([str(project), "--output", str(tmp_path / "file" / "made")]) == Exit.USAGE
 
     words = "cannot be written: not a directory: name another folder with --output."
     assert capsys.readouterr().err.endswith(f"error: {tmp_path / 'file' / 'made'} {words}\n")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from packages.command.tests.wrap.test_commands import Shown
+from packages.wrap.tests.shown import Shown
 from stepwire.manifests.reading import read_manifest
 from stepwire_wrap.drafting import Place
 from stepwire_wrap.wrapping import wrap

@@ -7,11 +7,9 @@ from typing import Any, Final
 
 import pytest
 
-from packages.command.tests.terminal import at_a_terminal
-from packages.command.tests.wrap.test_commands import Shown
 from packages.wrap.tests.samples import machine, passed, task
+from packages.wrap.tests.shown import Shown
 from stepwire.json_text import as_object
-from stepwire_cli.app import run
 from stepwire_wrap.deciding import NOBODY_SAYS, Deciding
 from stepwire_wrap.drafting import Place
 from stepwire_wrap.examining import findings_of
@@ -308,26 +306,6 @@ def test_a_file_that_is_never_changed_is_named(tmp_path: Path, name: str, text: 
     assert (code, asked) == (Exit.FAILED, [])
     assert any(line in one for one in screen.errors), screen.errors
     assert (tmp_path / name).read_text() == text
-
-
-@pytest.mark.parametrize(("typed", "is_written"), [("y", True), ("n", False)])
-def test_at_a_terminal_one_question_is_asked_after_the_difference(
-    tmp_path: Path, typed: str, *, is_written: bool
-) -> None:
-    template = estate(tmp_path, *STYLES["a file in YAML"])
-    words = ["wrap", str(template), "--write", "--decides", "caller"]
-
-    session = at_a_terminal(words, [("[y/n]", f"{typed}\n")], folder=tmp_path, width=400)
-
-    assert session.code == (Exit.DONE if is_written else Exit.FAILED), session.text
-    assert session.text.index("+  OrdersTool:") < session.text.index("Write this to")
-    assert (b"OrdersTool" in template.read_bytes()) is is_written
-
-
-def test_what_has_no_file_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["wrap", "Orders", "--write"]) == Exit.USAGE
-
-    assert "--write changes templates and definitions: write a PATH to them." in capsys.readouterr().err
 
 
 def test_programs_get_the_difference_as_data(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from packages.command.tests.wrap.test_commands import Shown
+from packages.wrap.tests.shown import Shown
 from stepwire_wrap.definitions.snippets import Tool
 from stepwire_wrap.drafting import Place
 from stepwire_wrap.wrapping import wrap

@@ -1,7 +1,5 @@
 """`stepwire wrap` and `stepwire doctor` of an account, without a terminal."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +7,7 @@ import pytest
 
 from packages.command.tests.wrap.account import PASS, Account
 from packages.wrap.tests.samples import machine, passed, task
+from packages.wrap.tests.shown import Shown
 from stepwire.json_text import write
 from stepwire.manifests.reading import compile_directory, read_manifest
 from stepwire_cli.account.commands import Wrap, doctor, wrap
@@ -21,31 +20,6 @@ CONFIRMATION = task(
     resource="sns:publish.waitForTaskToken", Parameters={"TopicArn": "mails", "Message": "Please confirm your order."}
 )
 WHERE = "/stepwire/live/tools/orders"
-
-
-@dataclass
-class Shown:
-    """A screen that keeps what it is given."""
-
-    as_json: bool = False
-    said: list[str] = field(default_factory=list[str])
-    errors: list[str] = field(default_factory=list[str])
-    results: list[Any] = field(default_factory=list[Any])
-
-    def say(self, text: str, style: str = "") -> None:
-        self.said.append(text)
-
-    def error(self, text: str) -> None:
-        self.errors.append(text)
-
-    def result(self, text: str) -> None:
-        self.results.append(text)
-
-    def json(self, value: Any) -> None:
-        self.results.append(value)
-
-    def table(self, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-        self.results += [tuple(row) for row in rows]
 
 
 @pytest.fixture

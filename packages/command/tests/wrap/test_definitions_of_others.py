@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from packages.command.tests.wrap.account import Account
-from packages.command.tests.wrap.test_commands import Shown
 from packages.wrap.tests.samples import ARN, drafted, in_jsonata, machine, passed, properties_of, task
+from packages.wrap.tests.shown import Shown
 from stepwire.json_text import Json, JsonObject
 from stepwire_cli.account.commands import Wrap, wrap
 from stepwire_cli.account.machines import Chosen

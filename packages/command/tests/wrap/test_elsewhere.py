@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from packages.command.tests.wrap.account import PREFIX, Account
-from packages.command.tests.wrap.test_commands import Shown
 from packages.wrap.tests.samples import in_jsonata, machine, passed, task
+from packages.wrap.tests.shown import Shown
 from stepwire.json_text import JsonObject
 from stepwire.manifests.reading import read_manifest
 from stepwire_cli.account.commands import Wrap, wrap

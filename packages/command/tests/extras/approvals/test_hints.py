@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from packages.command.tests.wrap.account import Account
-from packages.command.tests.wrap.test_commands import Shown, options
+from packages.command.tests.wrap.test_commands import options
 from packages.wrap.tests.samples import machine, task
+from packages.wrap.tests.shown import Shown
 from stepwire.json_text import write
 from stepwire_cli.account.commands import doctor, wrap
 

@@ -9,9 +9,8 @@ import pytest
 import yaml
 from jsonata.jsonata import Jsonata  # pyright: ignore[reportMissingTypeStubs]
 
-from packages.command.tests.terminal import at_a_terminal
-from packages.command.tests.wrap.test_commands import Shown
 from packages.wrap.tests.samples import in_jsonata, machine, passed, task
+from packages.wrap.tests.shown import Shown
 from stepwire.extras.approvals.decision_fields import form_of
 from stepwire.json_text import JsonObject, as_object
 from stepwire.manifests.reading import read_manifest
@@ -248,17 +247,6 @@ def test_a_person_is_asked_and_asked_again_where_the_answer_is_none(
     assert as_object(yaml.safe_load(text).get("approvers")) == audience
     assert ("elicitation" in text) is (decider is not Decider.AS_NOW)
     assert screen.said.count("  3  The caller: whoever calls the tool decides, on their own request too.") == 1
-
-
-def test_at_a_terminal_the_question_is_asked_and_an_answer_that_is_none_is_asked_again(tmp_path: Path) -> None:
-    (tmp_path / "orders.asl.json").write_text(json.dumps(ordering("Ask manager")))
-    typed = [("1 or 2 or 3", "9\n"), ("is none of them", "2\n"), ("Their sign-in", "claim=groups:finance\n")]
-
-    session = at_a_terminal(["wrap", "orders.asl.json"], typed, folder=tmp_path)
-
-    manifest = yaml.safe_load((tmp_path / "tools" / "orders.yaml").read_text())
-    assert session.code == 0, session.text
-    assert manifest["approvers"] == {"claim": "groups", "has": ["finance"]}
 
 
 def test_an_audience_may_have_several_conditions() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
+from packages.command.tests.wrap.test_rewritten_stack import ORDER, served
 from packages.wrap.tests.extras.approvals.test_rewriting import APPROVERS
-from packages.wrap.tests.test_rewritten_stack import ORDER, served
 from stepwire_local import LocalStack
 from stepwire_local.console.guard import HEADER
 from tests.extras.approvals.page.desk import Caller
