@@ -130,7 +130,7 @@ def _placeholder(found: FoundMachine) -> str:
     if found.name is not None:
         return ""
     meant = "the logical id in its template" if found.logical_id else f"made of {found.path.name}"
-    return f"{meant}: write its name or its ARN; `stepwire wrap --snippet ...` refers to it"
+    return f"{meant}: write its name or its ARN; --snippet refers to it"
 
 
 def start_fault(definition: JsonObject) -> str | None:

@@ -52,7 +52,7 @@ def test_the_text_names_the_source_of_each_part() -> None:
     made = drafted(DEFINITION, [{"customer": {"id": "a"}, "yes": True}] * 12, seconds=[30.0])
 
     assert made.text.splitlines()[:3] == [
-        "# Inferred by `stepwire wrap` from its definition and 12 of its runs that succeeded.",
+        "# Inferred from its definition and 12 of its runs that succeeded.",
         "# Review the description and what the properties mean:",
         "# models choose the tool and fill in its arguments by these words.",
     ]

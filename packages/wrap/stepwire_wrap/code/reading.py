@@ -23,7 +23,7 @@ _DEFAULTS: Final = ("default", "module.exports")
 
 
 def can_read(suffix: str) -> bool:
-    """Tell whether files of a kind can be read: those of JavaScript need packages of the extra `javascript`."""
+    """Tell whether files of a kind can be read: those of JavaScript need the extra `javascript`."""
     if suffix in PYTHON:
         return True
     names = ("tree_sitter", "tree_sitter_javascript", "tree_sitter_typescript")

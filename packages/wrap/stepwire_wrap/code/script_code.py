@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript, by the grammars of tree-sitter (the extra `scripts` of the command)."""
+"""JavaScript and TypeScript, by the grammars of tree-sitter (the extra `javascript`)."""
 
 import ast
 from collections.abc import Callable, Iterable, Iterator

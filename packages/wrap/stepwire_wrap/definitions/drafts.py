@@ -37,7 +37,7 @@ _ASK: Final = (
     "Lines for the definition, of states that ask through the endpoint. Review the message and the form.",
     "Its DefinitionSubstitutions need InputRequestsFunctionArn, which is /stepwire/ENDPOINT/input_requests in",
     "Parameter Store, and Partition, which is AWS::Partition; its role needs lambda:InvokeFunction on the function.",
-    "stepwire wrap --snippet sam prints these (docs/talking_workflows.md).",
+    "With --snippet sam, these are printed (docs/talking_workflows.md).",
 )
 _TAKES_AN_ARRAY: Final = "the input: the definition reads an array, and a tool's arguments are an object"
 _TAKES_BOTH: Final = "the input: the definition reads an array or an object, and a tool's arguments are an object"
@@ -205,7 +205,7 @@ def _head(machine: Machine, history: History, analysis: Analysis, inferred: Infe
     source = (
         f"its definition and {runs} of its runs that succeeded" if runs else f"its definition{code}: no run was read"
     )
-    lines = [f"# Inferred by `stepwire wrap` from {source}.", "# Review the description and what the properties mean:"]
+    lines = [f"# Inferred from {source}.", "# Review the description and what the properties mean:"]
     lines.append("# models choose the tool and fill in its arguments by these words.")
     readers = passing_on(analysis)
     if readers:
