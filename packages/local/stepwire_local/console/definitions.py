@@ -4,7 +4,7 @@ Pure. The rule: each state is there once, also one that no way leads to; a way t
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, cast
 
 from stepwire.manifests.definitions import inside
@@ -59,6 +59,18 @@ def whole(definition: Json) -> Scope:
     first = [Way(START, scope.start)] if scope.start in states else []
     ends = (State(END, "End"),) if last else ()
     return Scope(START, (State(START, "Start"), *scope.states, *ends), (*first, *scope.ways, *last))
+
+
+def drawable(scope: Scope) -> dict[str, Any]:
+    """Return a scope for the page, which lays it out (`static/layout.js`)."""
+    return {
+        "start": scope.start,
+        "states": [
+            {"name": one.name, "type": one.type, "action": one.action, "scopes": list(map(drawable, one.scopes))}
+            for one in scope.states
+        ],
+        "ways": [asdict(way) for way in scope.ways],
+    }
 
 
 def scope_of(definition: Json) -> Scope:

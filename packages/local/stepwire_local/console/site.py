@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, unquote
 
 from stepwire.json_text import JsonObject
 from stepwire.manifests.definitions import INNER, states_in
-from stepwire_local.console import layout
+from stepwire_local.console.definitions import drawable, whole
 from stepwire_local.console.guard import refusal
 from stepwire_local.console.messages import Messages
 from stepwire_local.console.resources import Resources
@@ -34,7 +34,13 @@ from stepwire_local.streams.task_changes import TaskChange
 logger = logging.getLogger(__name__)
 
 _STATIC: Final = Path(__file__).parent / "static"
-_TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_TYPES: Final = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain",
+}
 _PREFIX: Final = "/console/"
 _API: Final = "/console/api/"
 _FRAME: Final = "frame.html"
@@ -97,7 +103,7 @@ class Console:
         self._messages = Messages(first=time.time_ns() // 1_000_000)
         self._tasks = Tasks()
         self._resources = Resources(stack, self._shown)
-        self._definitions: dict[str, str] = {}  # by the digest under which the page asks for their drawings
+        self._definitions: dict[str, str] = {}  # by the digest under which the page asks for their graphs
 
     @property
     def stack(self) -> LocalStack:
@@ -226,7 +232,7 @@ class Console:
     def _graph(self, digest: str) -> Any:
         if digest not in self._definitions:
             raise NotFound
-        return layout.as_json(layout.drawing_of(self._definitions[digest]))
+        return drawable(whole(json.loads(self._definitions[digest])))
 
     def _wire(self, query: Query) -> Any:
         after = int(query["after"]) if query.get("after", "").isdecimal() else 0

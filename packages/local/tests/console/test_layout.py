@@ -1,60 +1,140 @@
-"""The drawing of a state machine: a table of definitions, and what holds for each."""
+"""The drawing of a state machine: a table of definitions, and what holds for each. The page's modules draw, in Node."""
 
 import json
-from collections.abc import Iterator
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 from itertools import combinations
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
-from packages.local.tests.console.machines import MACHINES, Json, machine, names_in, passing, sixty, text
+from packages.local.tests.console.machines import MACHINES, Json, machine, names_in, passing, sixty
+from stepwire_local.console import definitions
 from stepwire_local.console.definitions import END, START, condition_of
-from stepwire_local.console.layers import Point
-from stepwire_local.console.layout import Drawing, Frame, Node, as_json, drawing_of
+from tests.waiting import HANG_GUARD
 
-NEAR = 0.01  # pixels
+STATIC: Final = Path(definitions.__file__).parent / "static"
+DRAW: Final = Path(__file__).parent / "draw.mjs"
+DAGRE: Final = "b0ddaf4af1417bec9bd89373a3a3987f081727d6cc6d95fc40dbf85a19bdf3b0"
+"""Of dist/dagre.esm.js in @dagrejs/dagre 3.1.3."""
+NEAR: Final = 0.01  # pixels
+NODE: Final = shutil.which("node")
+
+needs_node = pytest.mark.skipif(NODE is None, reason="The page's modules run in Node; there is none here.")
+
+
+@dataclass(frozen=True)
+class Rectangle:
+    """A drawn state, or the frame around a branch, which has no name."""
+
+    name: str
+    parent: str | None
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+@dataclass(frozen=True)
+class Way:
+    """A drawn way."""
+
+    source: str
+    target: str
+    points: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What the page draws."""
+
+    width: float
+    height: float
+    nodes: Sequence[Rectangle]
+    frames: Sequence[Rectangle]
+    paths: Sequence[Way]
+
+
+def draw(folder: Path, *machines: Json) -> list[Drawing]:
+    """Draw definitions with copies of the page's modules, of which Node is told that they are modules."""
+    for file in (STATIC / "layout.js", STATIC / "dagre.esm.js", DRAW):
+        shutil.copy(file, folder)
+    (folder / "package.json").write_text('{"type": "module"}')
+    scopes = [definitions.drawable(definitions.whole(one)) for one in machines]
+    ran = subprocess.run(
+        [NODE or "node", DRAW.name],
+        cwd=folder,
+        input=json.dumps(scopes),
+        capture_output=True,
+        text=True,
+        timeout=HANG_GUARD,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return list(map(_read, json.loads(ran.stdout)))
+
+
+def _read(drawn: Mapping[str, Any]) -> Drawing:
+    paths = [
+        Way(one["source"], one["target"], [(point["x"], point["y"]) for point in one["points"]])
+        for one in drawn["edges"]
+    ]
+    nodes, frames = ([_rectangle(one) for one in drawn[kind]] for kind in ("nodes", "frames"))
+    return Drawing(drawn["width"], drawn["height"], nodes, frames, paths)
+
+
+def _rectangle(one: Mapping[str, Any]) -> Rectangle:
+    return Rectangle(one.get("name", ""), one["parent"], one["x"], one["y"], one["x"] + one["w"], one["y"] + one["h"])
+
+
+@pytest.fixture(scope="module")
+def drawings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Drawing]:
+    drawn = draw(tmp_path_factory.mktemp("page"), *MACHINES.values())
+    return dict(zip(MACHINES, drawn, strict=True))
 
 
 @pytest.fixture(params=MACHINES, ids=str)
-def definition(request: pytest.FixtureRequest) -> Json:
-    return MACHINES[request.param]
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
 
 
 @pytest.fixture
-def drawing(definition: Json) -> Drawing:
-    return drawing_of(text(definition))
+def drawing(name: str, drawings: dict[str, Drawing]) -> Drawing:
+    return drawings[name]
 
 
-def bounds(one: Node | Frame) -> tuple[float, float, float, float]:
-    return one.place.x, one.place.y, one.place.x + one.size.width, one.place.y + one.size.height
+def contains(outer: Rectangle, inner: Rectangle) -> bool:
+    is_wider = outer.left < inner.left and inner.right < outer.right
+    return is_wider and outer.top < inner.top and inner.bottom < outer.bottom
 
 
-def contains(outer: Node | Frame, inner: Node | Frame) -> bool:
-    left, top, right, bottom = bounds(inner)
-    x, y, end, low = bounds(outer)
-    return x < left and y < top and right < end and bottom < low
+def overlap(one: Rectangle, other: Rectangle) -> bool:
+    across = one.left < other.right - NEAR and other.left < one.right - NEAR
+    return across and one.top < other.bottom - NEAR and other.top < one.bottom - NEAR
 
 
-def overlap(one: Node | Frame, other: Node | Frame) -> bool:
-    left, top, right, bottom = bounds(one)
-    x, y, end, low = bounds(other)
-    return left < end - NEAR and x < right - NEAR and top < low - NEAR and y < bottom - NEAR
+def is_within(point: tuple[float, float], box: Rectangle, more: float = 0) -> bool:
+    x, y = point
+    return box.left - more < x < box.right + more and box.top - more < y < box.bottom + more
 
 
-def is_on(point: Point, node: Node) -> bool:
+def is_on(point: tuple[float, float], box: Rectangle) -> bool:
     """Tell whether a point is on the border of a box."""
-    left, top, right, bottom = bounds(node)
-    within = left - NEAR <= point.x <= right + NEAR and top - NEAR <= point.y <= bottom + NEAR
-    is_near = min(abs(point.x - left), abs(point.x - right), abs(point.y - top), abs(point.y - bottom)) < NEAR
-    return within and is_near
+    return is_within(point, box, NEAR) and not is_within(point, box, -NEAR)
 
 
-def test_each_state_is_there_once(definition: Json, drawing: Drawing) -> None:
+@needs_node
+def test_each_state_is_there_once(name: str, drawing: Drawing) -> None:
     names = sorted(node.name for node in drawing.nodes if node.name not in (START, END))
 
-    assert names == sorted(names_in(definition))
+    assert names == sorted(names_in(MACHINES[name]))
 
 
+@needs_node
 def test_no_boxes_overlap_but_a_container_and_what_is_in_it(drawing: Drawing) -> None:
     beside = [pair for pair in combinations(drawing.nodes, 2) if not is_inside(drawing, *pair)]
 
@@ -64,11 +144,11 @@ def test_no_boxes_overlap_but_a_container_and_what_is_in_it(drawing: Drawing) ->
     ] == []
 
 
-def is_inside(drawing: Drawing, one: Node, other: Node) -> bool:
+def is_inside(drawing: Drawing, one: Rectangle, other: Rectangle) -> bool:
     return one.name in ancestors(drawing, other) or other.name in ancestors(drawing, one)
 
 
-def ancestors(drawing: Drawing, node: Node) -> Iterator[str]:
+def ancestors(drawing: Drawing, node: Rectangle) -> Iterator[str]:
     parents = {each.name: each.parent for each in drawing.nodes}
     name = node.parent
     while name is not None:
@@ -76,6 +156,7 @@ def ancestors(drawing: Drawing, node: Node) -> Iterator[str]:
         name = parents[name]
 
 
+@needs_node
 def test_branches_are_inside_their_parents(drawing: Drawing) -> None:
     nodes = {node.name: node for node in drawing.nodes}
 
@@ -84,72 +165,61 @@ def test_branches_are_inside_their_parents(drawing: Drawing) -> None:
             assert contains(nodes[node.parent], node)
             assert any(contains(frame, node) for frame in drawing.frames if frame.parent == node.parent)
     for frame in drawing.frames:
-        assert contains(nodes[frame.parent], frame)
+        assert contains(nodes[frame.parent or ""], frame)
 
 
+@needs_node
 def test_ways_connect_their_states_and_cross_no_other_box(drawing: Drawing) -> None:
     nodes = {node.name: node for node in drawing.nodes}
 
     for path in drawing.paths:
-        assert is_on(path.points[0], nodes[path.way.source])
-        assert is_on(path.points[-1], nodes[path.way.target])
-        ends = {path.way.source, path.way.target}
-        inner = [
-            node for node in drawing.nodes if node.name not in ends and nodes[path.way.source].parent == node.parent
-        ]
-        assert [node.name for node in inner if any(within(point, node) for point in path.points)] == []
+        source, target = nodes[path.source], nodes[path.target]
+        assert is_on(path.points[0], source)
+        assert is_on(path.points[-1], target)
+        inner = [node for node in drawing.nodes if node not in (source, target) and node.parent == source.parent]
+        assert [node.name for node in inner if any(is_within(point, node, -NEAR) for point in path.points)] == []
 
 
-def within(point: Point, node: Node) -> bool:
-    left, top, right, bottom = bounds(node)
-    return left + NEAR < point.x < right - NEAR and top + NEAR < point.y < bottom - NEAR
-
-
+@needs_node
 def test_everything_is_inside_the_picture(drawing: Drawing) -> None:
-    for node in drawing.nodes:
-        left, top, right, bottom = bounds(node)
-        assert 0 <= left < right <= drawing.size.width
-        assert 0 <= top < bottom <= drawing.size.height
-    for point in (point for path in drawing.paths for point in path.points):
-        assert 0 <= point.x <= drawing.size.width
-        assert 0 <= point.y <= drawing.size.height
+    picture = Rectangle("", None, 0, 0, drawing.width, drawing.height)
+
+    assert [node.name for node in drawing.nodes if not contains(picture, node)] == []
+    assert [point for path in drawing.paths for point in path.points if not is_within(point, picture)] == []
 
 
-def test_ways_lead_down_unless_they_close_a_loop(drawing: Drawing) -> None:
-    nodes = {node.name: node for node in drawing.nodes}
-
-    for path in drawing.paths:
-        is_down = nodes[path.way.source].place.y < nodes[path.way.target].place.y
-        assert is_down is not path.is_back
-
-
-def test_a_machine_of_sixty_states_is_readable() -> None:
-    # A guard on counts, for clocks differ: each slot and each crossing costs time and makes the picture harder to read.
-    drawn = drawing_of(text(sixty()))
-
+@needs_node
+def test_a_machine_of_sixty_states_is_readable(drawings: dict[str, Drawing]) -> None:
     assert len(names_in(sixty())) == 60
-    assert drawn.crossings <= 12
-    assert drawn.slots <= 80
-    assert drawn.size.width <= 1600
+    assert drawings["sixty states"].width <= 1600
 
 
-def test_forty_handlers_make_one_line() -> None:
+@needs_node
+def test_forty_handlers_make_one_line(tmp_path: Path) -> None:
     states: Json = {f"S{n}": passing(f"S{n + 1}", Catch=[{"ErrorEquals": ["X"], "Next": "Failed"}]) for n in range(40)}
 
-    drawn = drawing_of(text({"StartAt": "S0", "States": {**states, "S40": passing(), "Failed": {"Type": "Fail"}}}))
+    (drawn,) = draw(tmp_path, {"StartAt": "S0", "States": {**states, "S40": passing(), "Failed": {"Type": "Fail"}}})
 
-    assert drawn.slots <= 42
-    assert drawn.size.width < 500
+    last = {tuple(way.points[-2:]) for way in drawn.paths if way.target == "Failed"}
+    assert len(last) == 1
 
 
-def test_a_definition_has_one_drawing() -> None:
-    assert as_json(drawing_of(text(sixty()))) == as_json(drawing_of(json.dumps(sixty(), indent=1)))
+@needs_node
+def test_a_definition_has_one_drawing(tmp_path: Path) -> None:
+    one, again = draw(tmp_path, sixty(), sixty())
+
+    assert one == again
 
 
 def test_ways_to_states_that_are_not_there_are_left_out() -> None:
-    drawn = drawing_of(text(machine("A", A=passing("Gone"))))
+    scope = definitions.whole(machine("A", A=passing("Gone")))
 
-    assert [(path.way.source, path.way.target) for path in drawn.paths] == [(START, "A")]
+    assert [(way.source, way.target) for way in scope.ways] == [(START, "A")]
+
+
+def test_the_library_is_the_one_that_was_published() -> None:
+    assert sha256((STATIC / "dagre.esm.js").read_bytes()).hexdigest() == DAGRE
+    assert "Copyright (c) 2012-2014 Chris Pettitt" in (STATIC / "dagre.esm.js.LEGAL.txt").read_text()
 
 
 @pytest.mark.parametrize(

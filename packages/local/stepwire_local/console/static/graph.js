@@ -1,13 +1,15 @@
-// Draws a state machine where the server has laid it out, and colours it as the execution goes on.
+// Draws a state machine as layout.js has laid it out, and colours it as the execution goes on.
 
 import { svg, h, lasting } from "./dom.js";
+import { drawn } from "./layout.js";
 
 const MARKS = { Task: "", Choice: "?", Wait: "…", Pass: "→", Succeed: "✓", Fail: "×", Map: "≡", Parallel: "‖" };
 const SAID = { running: "running", waiting: "waiting", succeeded: "passed", failed: "failed", caught: "failed, caught", aborted: "stopped" };
 
 export class Graph {
-  // `choose` is called with the name of a state.
-  constructor(drawing, choose) {
+  // `scope` is what the server says of a definition; `choose` is called with the name of a state.
+  constructor(scope, choose) {
+    const drawing = drawn(scope);
     this.drawing = drawing;
     this.choose = choose;
     this.nodes = new Map();
