@@ -29,6 +29,8 @@ def buckets_reach_their_targets(replace: _Replace) -> None:
 
     Defect: A function is never invoked, for want of Docker. Keys have `%2F`, records lack half their fields, and
     events spell the etag wrongly and reach every bus. A multipart upload is two events. Whatever goes wrong is silent.
+
+    Ours: the functions run in this process, which is a choice of this stack.
     """
     replace(notifications, "send_event", _send_event)
 

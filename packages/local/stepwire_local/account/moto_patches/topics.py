@@ -40,6 +40,8 @@ def topics_reach_their_subscribers(replace: _Replace) -> None:
 
     Defect: A subscription of a function needs Docker. One of a URL lets the publisher wait, and posts to any address.
     Each makes a key of RSA first. A queue that is gone fails the publisher.
+
+    Ours: the functions run in this process, and only URLs on this machine are called, which are choices of this stack.
     """
 
     def publish(self: Any, message: str, message_id: str, **more: Any) -> None:
