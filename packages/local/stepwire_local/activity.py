@@ -1,4 +1,4 @@
-"""What happens in the stacks, as it happens: an entry for each event that is delivered.
+"""What happens in the stacks, as it happens: an entry for each event, and for each state of an execution.
 
 The rule: whoever tells does not wait for whoever listens, and does not fail because of them.
 """
@@ -11,18 +11,21 @@ from typing import Final, Literal
 
 logger = logging.getLogger(__name__)
 
-Kind = Literal["bucket", "queue", "rule", "schedule", "stream", "topic"]
+Kind = Literal["bucket", "execution", "queue", "rule", "schedule", "state", "stream", "topic"]
 
 
 @dataclass(frozen=True)
 class Activity:
-    """An event and what gets it."""
+    """An event and what gets it, a state that an execution enters, or a status that it has."""
 
-    kind: Kind  # of what the event comes from
-    source: str  # its name
-    target: str  # the name of what gets the event
-    about: str = ""  # what the event says, in a few words
+    kind: Kind  # of what it comes from
+    source: str  # its name; of a state or an execution, that of the state machine
+    target: str  # the name of what gets the event; the state; the status
+    about: str = ""  # what the event says, in a few words; the execution
 
+
+NOT_DELIVERED: Final = "not delivered"
+"""What an entry begins to say about an event that reaches nothing."""
 
 Listener = Callable[[Activity], None]
 _listeners: Final = list[Listener]()

@@ -483,8 +483,8 @@ class LocalStack:
         tables = self.deployments[0].world.tables
         found = [client.describe_table(TableName=name)["Table"].get("LatestStreamArn") for name in tables]
         streams = [arn for arn in found if arn]
-        tasks = [StreamMapping(MappingSettings(arn, watch), latest=True) for arn in streams]
-        return [*tasks, *(StreamMapping(MappingSettings(arn, RefusalWatch())) for arn in streams)]
+        tasks = [StreamMapping(MappingSettings(arn, watch, is_own=True), latest=True) for arn in streams]
+        return [*tasks, *(StreamMapping(MappingSettings(arn, RefusalWatch(), is_own=True)) for arn in streams)]
 
     def api(self) -> Api:
         """Return the API that the first template describes, with its routes; without any, an empty one."""

@@ -18,7 +18,7 @@ from stepwire_local.iam.clients import aws_client, plain_aws_client
 from stepwire_local.iam.permissions import acting_as, registered
 from stepwire_local.lambdas import functions
 from stepwire_local.lambdas.asynchronous import bury, invoke_later
-from stepwire_local.stubs.owners import owned
+from stepwire_local.stubs.owners import name_of
 
 logger = logging.getLogger(__name__)
 
@@ -93,12 +93,6 @@ def give_up(target: Target, event: str, cause: Cause, why: str, code: str) -> No
 def can_get_events(arn: str) -> bool:
     """Return whether events can be delivered to what an ARN names."""
     return Target(arn).service in _SERVICES
-
-
-def name_of(arn: str) -> str:
-    """Return the name that a template gives to what an ARN names, or the end of the ARN."""
-    known = owned(arn)
-    return known.name if known else arn.rpartition(":")[2].rpartition("/")[2]
 
 
 def _role_of(target: Target) -> AbstractContextManager[None]:

@@ -25,7 +25,16 @@ from stepwire_local.gateway.server import Receive, Scope, Send, read, reply
 logger = logging.getLogger(__name__)
 
 CONTAINER_HOST: Final = "host.docker.internal"  # what containers call the machine that they run on
-SERVED: Final = ("dynamodb", "events", "secretsmanager", "sqs", "ssm", "states", "tagging")  # as a signature names them
+SERVED: Final = (
+    "dynamodb",
+    "events",
+    "secretsmanager",
+    "sns",
+    "sqs",
+    "ssm",
+    "states",
+    "tagging",
+)  # as a signature names them
 
 _CREDENTIAL: Final = re.compile(r"Credential=[^/\s]+/(?P<date>\d{8})/[^/\s]+/(?P<service>[a-z0-9-]+)/aws4_request")
 _LARGEST: Final = 16 * 1024 * 1024  # bytes; a batch of DynamoDB's

@@ -19,6 +19,9 @@ from typing import Any, NamedTuple
 from moto.events.models import events_backends
 from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
 
+from stepwire_local.activity import Activity, tell
+from stepwire_local.stubs.owners import name_of
+
 logger = logging.getLogger(__name__)
 
 _DETAIL_TYPE = "Step Functions Execution Status Change"
@@ -101,6 +104,7 @@ class Courier:
 
     def report(self, execution: Any) -> None:
         """Send the event for an execution's current status; Express executions have none."""
+        tell(_activity(execution))
         if getattr(execution.state_machine, "type", "STANDARD") != "STANDARD":
             return
         event = status_event(execution)
@@ -166,6 +170,11 @@ def status_event(execution: Any) -> StatusEvent:
         detail |= dict.fromkeys(("input", "output", "error", "cause"))
         detail |= {name: {"included": False} for name in ("inputDetails", "outputDetails") if detail[name]}
     return StatusEvent(execution.state_machine.arn, execution.exec_arn, status, detail)
+
+
+def _activity(execution: Any) -> Activity:
+    why = f" {execution.error or ''}: {execution.cause or ''}".rstrip(" :") if execution.status == "FAILED" else ""
+    return Activity("execution", name_of(execution.state_machine.arn), execution.status, f"{execution.name}{why}")
 
 
 def _has_key(machine: Any) -> bool:

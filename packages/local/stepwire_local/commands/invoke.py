@@ -7,11 +7,8 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any
-from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlsplit
-from urllib.request import Request, urlopen
 
+from stepwire_local.commands.asking import asked
 from stepwire_local.errors import LocalStackError
 
 
@@ -21,7 +18,7 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         LocalStackError: the event is no JSON, nothing is served there, or it has no such function.
     """
-    outcome = _asked(options.url, options.function, _event(options.event))
+    outcome = asked(options.url, "invocations", options.function, _event(options.event))
     if error := outcome.get("error"):
         where = "".join(outcome.get("trace") or ())
         sys.stderr.write(f"{where}error: {options.function} failed: {error}\n")
@@ -44,27 +41,3 @@ def _event(text: str) -> bytes:
 
 def _read(name: str) -> str:
     return Path(name).read_text(encoding="utf-8")
-
-
-def _asked(url: str, function: str, event: bytes) -> dict[str, Any]:
-    origin = "{0.scheme}://{0.netloc}".format(urlsplit(url))
-    # What the console's page sends too, and no page elsewhere can.
-    headers = {"content-type": "application/json", "origin": origin, "x-stepwire-console": "1"}
-    asked = Request(f"{origin}/console/api/invocations/{quote(function)}", event, headers)  # noqa: S310  # of the user
-    try:
-        with urlopen(asked) as answered:  # noqa: S310  # the same
-            return json.load(answered)
-    except HTTPError as error:
-        raise LocalStackError(_refusal(error)) from error
-    except (URLError, ValueError, OSError) as error:
-        why = getattr(error, "reason", error)
-        raise LocalStackError(
-            f"Nothing is served at {origin} ({why}). Start it with stepwire-local, or name its address with --url."
-        ) from error
-
-
-def _refusal(error: HTTPError) -> str:
-    try:
-        return str(json.load(error)["message"])
-    except (ValueError, KeyError, TypeError):
-        return f"{error.url} answered with status {error.code}: no application is served there by stepwire-local."

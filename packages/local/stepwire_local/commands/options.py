@@ -21,13 +21,14 @@ commands:
   stepwire-local                             serve the templates until Ctrl-C
   stepwire-local logs                        show what the functions wrote
   stepwire-local invoke FUNCTION [EVENT]     invoke a function of what is served
+  stepwire-local fire SCHEDULE               let a schedule of what is served fire now
 Each has a --help of its own. The environment variable LOG=json makes every line of the screen a JSON object.
 """
 
 
 def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of a command line, with its command: `serve`, unless the first argument names another."""
-    others = {"logs": _logs(), "invoke": _invoke()}
+    others = {"logs": _logs(), "invoke": _invoke(), "fire": _fire()}
     command, parser = "serve", _serve()
     if arguments and arguments[0] in others:
         command, arguments = arguments[0], arguments[1:]
@@ -55,6 +56,17 @@ def _invoke() -> argparse.ArgumentParser:
     parser.add_argument(
         "event", nargs="?", default="{}", metavar="EVENT", help="JSON, a file of JSON, or - for standard input"
     )
+    parser.add_argument("--url", default=_URL, help="where the application is served (default: %(default)s)")
+    return parser
+
+
+def _fire() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="stepwire-local fire",
+        description="Let a schedule of the application that is served fire now.",
+        epilog="Exit codes: 0 it fired, 2 it did not.",
+    )
+    parser.add_argument("schedule", metavar="SCHEDULE", help="its logical id, which the start shows")
     parser.add_argument("--url", default=_URL, help="where the application is served (default: %(default)s)")
     return parser
 

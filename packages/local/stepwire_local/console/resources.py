@@ -13,6 +13,7 @@ from moto.sqs.models import sqs_backends
 
 from stepwire_local.account import tasks as machines
 from stepwire_local.console.tasks import Execution, execution_of
+from stepwire_local.errors import LocalStackError
 from stepwire_local.extras import Query, Refused
 from stepwire_local.lambdas.invocations import Failed
 from stepwire_local.stack import LocalStack
@@ -48,6 +49,7 @@ class Resources:
             ("GET", "queued"): lambda queue, _, _body: self._queued(queue),
             ("GET", "executions"): lambda name, _, _body: self._execution(name) if name else self._executions(),
             ("POST", "invocations"): self._invoke,
+            ("POST", "schedules"): self._fire,
         }
 
     def _overview(self) -> Any:
@@ -134,6 +136,13 @@ class Resources:
         if isinstance(outcome, Failed):
             return {"error": f"{found['errorType']}: {found['errorMessage']}", "trace": found.get("stackTrace", [])}
         return {"result": found}
+
+    def _fire(self, name: str, _query: Query, _body: bytes) -> Any:
+        try:
+            self._stack.fire(name)
+        except LocalStackError as error:
+            raise Unknown(str(error)) from error
+        return {"text": next(one.text for one in self._stack.schedules if one.name == name)}
 
 
 def _text(value: object) -> object:

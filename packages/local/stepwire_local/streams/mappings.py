@@ -20,9 +20,11 @@ from moto.events.models import EventPattern
 
 from stepwire_local.account.moto_patches.dynamodb import turns
 from stepwire_local.account.moto_patches.streams import written
+from stepwire_local.activity import Activity, tell
 from stepwire_local.lambdas.asynchronous import bury
 from stepwire_local.lambdas.invocations import PAYLOAD_LIMIT, Outcome
 from stepwire_local.streams.records import GivenUp, Record, created_at, dead_letter, event_record, unprocessed
+from stepwire_local.stubs.owners import name_of
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +58,7 @@ class MappingSettings:
     retries: int | None = None  # None: without end
     max_age: float | None = None  # seconds; None: without end
     dead_letters: str | None = None  # ARN of a queue
+    is_own: bool = False  # whether it reads for this stack, and not for the application
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,7 @@ class Mapping:
         """Invoke until the batch is processed, given up, or split in two; a split does not count as a retry."""
         outcome: Outcome | None = None
         while batch := self._young_ones(batch, outcome, tries):
+            self._tell(batch)
             outcome = self._settings.function.invoke(json.dumps({"Records": batch}))
             left = unprocessed(batch, outcome, reports=self._settings.reports_failures)
             if self._stopping.is_set() or not left:
@@ -157,6 +161,11 @@ class Mapping:
                 return
             batch = left
             self._stopping.wait(min(_FIRST_DELAY * 2 ** min(tries - 1, 10), _LONGEST_DELAY))
+
+    def _tell(self, batch: Sequence[Record]) -> None:
+        if not self._settings.is_own:
+            count = f"{len(batch)} record{'' if len(batch) == 1 else 's'}"
+            tell(Activity("stream", self._table, name_of(self._settings.function.arn), count))
 
     def _young_ones(self, batch: Sequence[Record], outcome: Outcome | None, tries: int) -> Sequence[Record]:
         if self._stopping.is_set():

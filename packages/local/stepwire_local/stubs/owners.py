@@ -62,9 +62,9 @@ def has_stub(arn: str) -> bool:
 
 
 def name_of(arn: str) -> str:
-    """Return the name that its template gives a function."""
-    found = owned(arn)
-    return found.name if found else arn.rpartition(":")[2]
+    """Return the name that a template gives to what an ARN names, or the end of the ARN."""
+    known = owned(arn)
+    return known.name if known else arn.rpartition(":")[2].rpartition("/")[2]
 
 
 def reply_for(arn: str, event: str) -> Answer | Failure | None:

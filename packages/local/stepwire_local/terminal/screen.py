@@ -18,6 +18,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.text import Text
 
+from stepwire_local.activity import NOT_DELIVERED, Activity
 from stepwire_local.gateway.exchanges import NONE, Exchange, HttpLine, Reader, RequestLine
 from stepwire_local.lambdas.function_output import FunctionOutput
 from stepwire_local.streams.task_changes import TaskChange, Told
@@ -25,6 +26,8 @@ from stepwire_local.streams.task_changes import TaskChange, Told
 _TOOLS: Final = 10_000  # tasks whose tool is remembered
 _STYLES: Final = {"completed": "green", "input_required": "yellow", "failed": "red", "completed_with_error": "red"}
 _NO_STYLE: Final = ""
+_FAULTY: Final = frozenset(("ABORTED", "FAILED", "TIMED_OUT"))  # statuses of executions
+_SHORTEST: Final = 40  # characters of a line about an event, however narrow the terminal is
 _NEXT_LINE: Final = "\n         "
 _OWN: Final = "stepwire_local"
 """The name of the local stack's loggers, and the beginning of it."""
@@ -88,6 +91,18 @@ class Screen:
         said = "".join(f"{between}{line}" for line in lines)
         text = Text.assemble((f"{at:%H:%M:%S}", "dim"), f" {told.about}", (said, "yellow" if told.page else _NO_STYLE))
         self._show(told.event, text, {"time": at.isoformat(timespec="milliseconds"), **told.facts})
+
+    def happened(self, activity: Activity) -> None:
+        """Show an event and what gets it, or a state that an execution enters."""
+        at = datetime.now().astimezone()
+        about = f"  {activity.about}" if activity.about else ""
+        is_fault = activity.target in _FAULTY or activity.about.startswith(NOT_DELIVERED)
+        words = f"{activity.kind} {activity.source} -> {activity.target}{about}"
+        if self._console.is_terminal:
+            words = _cut(words, max(self._console.width - len("hh:mm:ss "), _SHORTEST))
+        text = Text.assemble((f"{at:%H:%M:%S}", "dim"), " ", (words, "red" if is_fault else _NO_STYLE))
+        facts = {**dataclasses.asdict(activity), "time": at.isoformat(timespec="milliseconds")}
+        self._show("activity", text, facts)
 
     def warned(self, record: logging.LogRecord) -> None:
         """Show a log record in one line."""

@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from ipaddress import ip_address
 from pathlib import Path
 
-from stepwire_local.account.deliveries import name_of
 from stepwire_local.account.services import SERVED
 from stepwire_local.issuer import LocalIssuer
 from stepwire_local.stack import LocalStack
+from stepwire_local.stubs.owners import name_of
 
 CLIENT_ID = "local"  # at the test issuer
 # What is not served is shown in this order. A note that matches none of these comes last.
@@ -44,6 +44,7 @@ def text_of(served: Served, *, is_verbose: bool) -> str:
     stack = served.stack
     notes = [
         *operators_lines(stack, served.account),
+        *_section(f"Schedules ({_typed('stepwire-local')} fire NAME lets one fire now):", _schedules(stack)),
         *_section("Written, with made-up answers:", list(map(str, served.written))),
         *told(stack),
         *not_served(stack, is_verbose=is_verbose),
@@ -76,6 +77,10 @@ def _welcome(served: Served) -> str:
         f"  {_typed('stepwire')} --url {stack.url} {signing_in}tools",
     ]
     return "\n".join(lines)
+
+
+def _schedules(stack: LocalStack) -> Sequence[str]:
+    return [] if stack.is_mcp else [f"{one.name} {one.text}" for one in stack.schedules]
 
 
 def _typed(command: str) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from packages.local.tests.proving import PASS, WAIT, proof
 from packages.local.tests.simulated import Account
+from stepwire_local.activity import Activity, heard_by
 from tests.waiting import until
 
 # Why long: they prove that moto needs its patches, which only a change of moto or of a patch can change.
@@ -34,6 +35,24 @@ def test_a_history_without_data_has_names_only(account: Account) -> None:
     assert not [name for event in events for detail in details(event) for name in detail if name in DATA]
     assert "secret" not in str(events)
     assert [detail["name"] for event in events for detail in details(event) if "name" in detail] == ["S0", "S0"]
+
+
+@proof("states_are_told_of")
+def test_each_state_and_status_is_told_of(account: Account) -> None:
+    told: list[Activity] = []
+
+    with heard_by(told.append):
+        execution = account.start(account.machine(PASS, {"Type": "Fail", "Error": "Bad", "Cause": "a reason"}))
+        account.ended(execution)
+        until(lambda: told[-1].kind == "execution" and len(told) > 1)
+
+    name = execution.rpartition(":")[2]
+    assert [(one.kind, one.target, one.about) for one in told] == [
+        ("execution", "RUNNING", name),
+        ("state", "S0", name),
+        ("state", "S1", name),
+        ("execution", "FAILED", f"{name} Bad: a reason"),
+    ]
 
 
 def test_a_history_includes_execution_data_by_default(account: Account) -> None:

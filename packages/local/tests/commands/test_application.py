@@ -44,7 +44,13 @@ _TEMPLATE: Json = {
                     {"DynamoDBCrudPolicy": {"TableName": {"Ref": "Table"}}},
                     {"SQSSendMessagePolicy": {"QueueName": {"Fn::GetAtt": "Queue.QueueName"}}},
                 ],
-                "Events": {"Api": {"Type": "HttpApi", "Properties": {"Path": "/orders/{id}", "Method": "GET"}}},
+                "Events": {
+                    "Api": {"Type": "HttpApi", "Properties": {"Path": "/orders/{id}", "Method": "GET"}},
+                    "Daily": {
+                        "Type": "Schedule",
+                        "Properties": {"Schedule": "rate(1 day)", "Input": '{"order": "S-1"}'},
+                    },
+                },
             },
         },
         "Table": {"Type": "AWS::Serverless::SimpleTable"},
@@ -109,6 +115,8 @@ def test_an_execution_is_listed_with_its_graph(served: Served) -> None:
 
     (listed,) = asked(served, "executions")
     shown = asked(served, "executions/first")
+    served.shows("execution Flow -> SUCCEEDED  first")
+    assert any(line.endswith(" state Flow -> Done  first") for line in served.lines)
     assert (listed["name"], listed["status"]) == ("first", "SUCCEEDED")
     assert shown["states"]["Done"]["status"] == "succeeded"
     assert [one["name"] for one in asked(served, f"graphs/{shown['graph']}")["nodes"] if one["type"] == "Pass"] == [
@@ -151,6 +159,18 @@ def test_what_cannot_be_invoked_is_told(
     assert main(["invoke", *arguments, "--url", served.url]) == code
 
     assert words in capsys.readouterr().err
+
+
+def test_a_schedule_fires_on_demand_and_its_event_is_a_line(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
+    fired = main(["fire", "OrdersDaily", "--url", served.url])
+    shown = capsys.readouterr().out
+    served.shows("schedule OrdersDaily -> Orders  rate(1 day)")
+    missing = main(["fire", "Nobody", "--url", served.url])
+
+    assert (fired, shown) == (0, "OrdersDaily fired: rate(1 day)\n")
+    assert "  OrdersDaily rate(1 day)" in served.lines
+    assert missing == 2
+    assert "error: There is no schedule Nobody. The schedules: OrdersDaily." in capsys.readouterr().err
 
 
 def test_where_nothing_is_served_the_command_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from stepwire.principal import Principal
+from stepwire_local.activity import Activity
 from stepwire_local.gateway.exchanges import Exchange
 from stepwire_local.gateway.http_api import Request, Response
 from stepwire_local.lambdas.function_output import FunctionOutput, output_of
@@ -34,7 +35,7 @@ def exchange(method: str = "tools/call", **answer: Any) -> Exchange:
     )
 
 
-def shown(*seen: Exchange | TaskChange | Told, as_json: bool = False, **console: Any) -> list[str]:
+def shown(*seen: Exchange | TaskChange | Told | Activity, as_json: bool = False, **console: Any) -> list[str]:
     file = io.StringIO()
     screen = Screen(Console(file=file, highlight=False, **console), as_json=as_json)
     screen.console_url = "http://127.0.0.1:3000/"
@@ -46,6 +47,8 @@ def shown(*seen: Exchange | TaskChange | Told, as_json: bool = False, **console:
                 screen.told(one)
             case Exchange():
                 screen.answered(one)
+            case Activity():
+                screen.happened(one)
     return file.getvalue().splitlines()
 
 
@@ -64,6 +67,23 @@ def test_a_line_fits_the_terminal(method: str, width: int) -> None:
     assert all(len(line.rstrip()) <= width for line in lines), lines
     assert "28500 ms" in lines[0]
     assert lines[1].endswith(f"task {TASK} wait_and_echo input_required")
+
+
+LETTER = Activity("topic", "Orders", "a@example.com", "not delivered: email is not served")
+STATE = Activity(
+    "state", "Flow", "Charge", "an-execution-with-a-name-that-is-as-long-as-a-name-may-be-in-step-functions"
+)
+
+
+def test_what_happens_is_a_line_that_fits_the_terminal() -> None:
+    piped = shown(LETTER, STATE, width=80)
+    narrow = shown(STATE, force_terminal=True, width=60, color_system=None)
+    (fact,) = map(json.loads, shown(LETTER, as_json=True))
+
+    assert piped[0].endswith(" topic Orders -> a@example.com  not delivered: email is not served")
+    assert piped[1].endswith(f" state Flow -> Charge  {STATE.about}")
+    assert len(narrow[0].rstrip()) == 60
+    assert fact == {"event": "activity", "time": fact["time"], **vars(LETTER)}
 
 
 def test_what_an_extra_says_of_a_task_is_shown_with_the_page_where_something_is_to_be_done() -> None:

@@ -28,6 +28,7 @@ from stepwire_local.account.moto_patches import (
     intrinsics,
     jsonata,
     paths,
+    states,
     streams,
     stubs,
     topics,
@@ -59,6 +60,7 @@ _ALL: tuple[Patch, ...] = (
     *dispatch.PATCHES,
     *changes.PATCHES,
     *streams.PATCHES,
+    *states.PATCHES,
     *waits.PATCHES,
 )
 PATCHES: dict[str, Patch] = {patch_function.__name__: patch_function for patch_function in _ALL}

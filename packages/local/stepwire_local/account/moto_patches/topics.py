@@ -13,10 +13,11 @@ from urllib.parse import urlsplit
 from moto.sns.models import Subscription
 from moto.sqs.models import sqs_backends
 
-from stepwire_local.account.deliveries import Cause, Target, deliver, give_up, name_of
-from stepwire_local.activity import Activity, tell
+from stepwire_local.account.deliveries import Cause, Target, deliver, give_up
+from stepwire_local.activity import NOT_DELIVERED, Activity, tell
 from stepwire_local.gateway.loopback import is_loopback
 from stepwire_local.lambdas.asynchronous import RETRY_DELAYS, run_later
+from stepwire_local.stubs.owners import name_of
 
 _Replace = Callable[[object, str, object], None]
 _PATIENCE: Final = 15.0  # seconds; SNS's
@@ -99,7 +100,7 @@ def _send(subscription: Any, published: _Published) -> None:
 def _post(subscription: Any, published: _Published) -> None:
     cause, url = _cause(subscription, published), subscription.endpoint
     if not is_here(url):
-        tell(Activity("topic", cause.name, url, "not delivered: only URLs on this machine get messages"))
+        tell(Activity("topic", cause.name, url, f"{NOT_DELIVERED}: only URLs on this machine get messages"))
         return
     tell(Activity("topic", cause.name, url, cause.about))
     run_later(lambda: _post_repeatedly(subscription, published))
@@ -107,7 +108,7 @@ def _post(subscription: Any, published: _Published) -> None:
 
 def _nobody(subscription: Any, published: _Published) -> None:
     name, protocol = _cause(subscription, published).name, subscription.protocol
-    tell(Activity("topic", name, subscription.endpoint, f"not delivered: {protocol} is not served"))
+    tell(Activity("topic", name, subscription.endpoint, f"{NOT_DELIVERED}: {protocol} is not served"))
 
 
 _PROTOCOLS: Final[Mapping[str, Callable[[Any, _Published], None]]] = {
