@@ -105,7 +105,7 @@ class LocalStack:
         stubs: Names and files of stubs, which answer for what cannot run here. They win over the files in the folder
             `stubs` beside a template.
         stub_seconds: The time that a stub's script may take.
-        longest_wait: The seconds that a Wait state takes at most; None: as long as it says.
+        longest_wait: The seconds that a Wait state, and the interval of a retry, takes at most; None: as it says.
         fires_schedules: Let schedules fire by themselves when they are due; `fire` lets one fire in either case.
         services_at: Serve the account's AWS services at this IPv4 address of the machine, instead of the template's
             API, which another program serves: `sam local start-api`, on its default port.

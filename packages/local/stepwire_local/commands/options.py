@@ -98,7 +98,7 @@ def _serve() -> argparse.ArgumentParser:
         "--longest-wait",
         type=_seconds,
         metavar="SECONDS",
-        help="time that a Wait state takes at most (default: as long as it says)",
+        help="time that a Wait state or the interval of a retry takes at most (default: as long as it says)",
     )
     parser.add_argument(
         "--verbose", action="store_true", help="list what is different from AWS for every application, too"

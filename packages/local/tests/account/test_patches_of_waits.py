@@ -1,4 +1,4 @@
-"""A Wait state takes no longer than the limit of its state machine, thanks to a patch of moto."""
+"""A Wait state, and the interval of a retry, takes no longer than the limit of its state machine."""
 
 import pytest
 
@@ -20,3 +20,15 @@ def test_a_wait_is_as_long_as_its_limit(account: Account) -> None:
     described = account.ended(account.start(machine))
 
     assert described["status"] == "SUCCEEDED"
+
+
+@proof("retries_can_be_shortened")
+def test_the_interval_of_a_retry_is_as_long_as_its_limit(account: Account) -> None:
+    again = {"ErrorEquals": ["States.ALL"], "IntervalSeconds": 60, "MaxAttempts": 2, "JitterStrategy": "FULL"}
+    nowhere = {"StartAt": "Fail", "States": {"Fail": {"Type": "Fail", "Error": "Always"}}}
+    machine = account.machine({"Type": "Parallel", "Branches": [nowhere], "Retry": [again]})
+    shorten(machine, 0.01)
+
+    described = account.ended(account.start(machine))
+
+    assert (described["status"], described["error"]) == ("FAILED", "Always")
