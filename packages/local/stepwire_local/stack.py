@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol, Self
 
 from stepwire_local.account import stub_machines, tasks
 from stepwire_local.account.engine import ACCOUNT, shared_account
+from stepwire_local.account.for_functions import AccountForFunctions
 from stepwire_local.account.isolation import REGION
 from stepwire_local.account.moto_patches.changes import forget
 from stepwire_local.account.moto_patches.executions import stop
@@ -150,6 +151,7 @@ class LocalStack:
         self._services_at = services_at
         self._variables = dict(variables or {})
         self._makes_up = make_up_parameters
+        self._account = AccountForFunctions(region)
         self.made_up: dict[str, str] = {}  # values of parameters that nobody gave
         self.watcher: Watcher | None = None  # observes requests and tasks; set it before the block
         self.front: Callable[[Application], Application] = lambda api: api  # what stands before the API; likewise
@@ -349,6 +351,7 @@ class LocalStack:
         paths = list(zip(names, self._paths, strict=True))
         worlds = [self._world(name, *one, is_endpoint=one is paths[0]) for one in paths]
         self.deployments = tuple(Deployment(path, world) for (_, path), world in zip(paths, worlds, strict=True))
+        undo.callback(self._account.close)
         undo.callback(self._forget)
         undo.callback(self._stop_urls)
         self._stand_in()
@@ -382,6 +385,7 @@ class LocalStack:
             instances=self._instances,
             stubs=stubs,
             variables=self._variables,
+            services_url=self._account.url,
             is_endpoint=is_endpoint,
             taken_over=self._taken_over if is_endpoint else {},
             port=self._wanted_port,

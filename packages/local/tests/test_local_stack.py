@@ -397,7 +397,7 @@ ELSEWHERE = {"Handler": "a.b", "Runtime": "python3.13"}
 @pytest.mark.parametrize(
     ("properties", "why"),
     [
-        ({"CodeUri": "f", "Handler": "a.b", "Runtime": "nodejs22.x"}, "its runtime is nodejs22.x"),
+        ({"CodeUri": "f", "Handler": "a.b", "Runtime": "ruby3.4"}, "its runtime is ruby3.4"),
         ({"CodeUri": "never/built.jar", "Handler": "A::b", "Runtime": "java21"}, "its runtime is java21"),
         (IMAGE, "its code is a container image"),
         ({**IMAGE, "ImageUri": "1.dkr.ecr.us-east-1.amazonaws.com/a:1"}, "its code is a container image"),

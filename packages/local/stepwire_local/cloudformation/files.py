@@ -1,6 +1,7 @@
 """Files and folders of code: what they look like, so that a change is noticed, and what archives hold."""
 
 import atexit
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable
@@ -11,8 +12,8 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from stepwire_local.errors import TemplateError
 
-# What running and compiling leave behind.
-_MADE_HERE = ("__pycache__", "catalog.json", "release_tools.json")
+# What running, compiling and installing leave behind.
+_MADE_HERE = ("__pycache__", "catalog.json", "node_modules", "release_tools.json")
 
 
 def unpacked(path: Path) -> Path:
@@ -25,10 +26,10 @@ def unpacked(path: Path) -> Path:
 
 
 @cache
-def inline(code: str) -> Path:
-    """Return a folder with `index.py`, as Lambda names code in a template, for as long as this process runs."""
+def inline(code: str, name: str) -> Path:
+    """Return a folder with code in a file of this name, for as long as this process runs."""
     folder = _temporary()
-    (folder / "index.py").write_text(code, encoding="utf-8")
+    (folder / name).write_text(code, encoding="utf-8")
     return folder
 
 
@@ -51,7 +52,11 @@ def _unpacked(archive: Path, _signature: str) -> Path:
 
 def signature(folder: Path) -> str:
     """Return a text that changes with the names, sizes and times of the files in a folder."""
-    return signature_of([path for path in sorted(folder.rglob("*")) if not _is_made_here(path, folder)])
+    found = list[Path]()
+    for at, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not _is_made_here(name))
+        found += (Path(at, name) for name in sorted(files) if not _is_made_here(name))
+    return signature_of(found)
 
 
 def signature_of(files: Iterable[Path]) -> str:
@@ -67,6 +72,5 @@ def _line(path: Path) -> str:
     return f"{path} {found.st_size} {found.st_mtime_ns}" if S_ISREG(found.st_mode) else ""
 
 
-def _is_made_here(path: Path, folder: Path) -> bool:
-    parts = path.relative_to(folder).parts
-    return any(part in _MADE_HERE or part.startswith(".") for part in parts)
+def _is_made_here(name: str) -> bool:
+    return name in _MADE_HERE or name.startswith(".")

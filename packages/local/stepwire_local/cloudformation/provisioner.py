@@ -200,7 +200,7 @@ class Provisioner:
             raise TemplateError(f"{name}: {error}") from error
         properties: Mapping[str, Any] = {} if found is NO_VALUE else found
         stub = kind.stub(name, properties, self._world) if kind.stub is not None else ""
-        return Resource(name, entry["Type"], properties, code + stub)
+        return Resource(name, entry["Type"], properties, code + stub, entry.get("Metadata") or {})
 
     def _applied(self, resource: Resource, before: Made | None) -> Created:
         kind = KINDS.get(resource.kind)

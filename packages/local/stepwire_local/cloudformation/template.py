@@ -26,6 +26,7 @@ from stepwire_local.errors import TemplateError
 _BUCKET = "local"
 _SECTIONS: Final = ("Conditions", "Globals", "Mappings", "Outputs", "Parameters", "Rules")
 _LOOP: Final = "Fn::ForEach::"
+_LANGUAGES: Final = ("python", "nodejs")  # of functions that run here
 _APIS = ("AWS::Serverless::Api", "AWS::Serverless::HttpApi")
 _LOOPBACK: Final = "//127.0.0.1:"
 _CODE_PROPERTY = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
@@ -224,14 +225,14 @@ def _take_routes(properties: dict[str, Any], base: Path) -> None:
 
 
 def _runs_elsewhere(kind: str, properties: Mapping[str, Any], source: Mapping[str, Any]) -> bool:
-    """Return whether the code of a function or a layer is none that this Python could load."""
+    """Return whether the code of a function or a layer is none that could run here."""
     shared: Mapping[str, Any] = source.get("Globals", {}).get("Function", {})
     uri = properties.get(_CODE_PROPERTY[kind], shared.get("CodeUri"))
     is_afar = isinstance(uri, Mapping) or str(uri).startswith("s3://") or "InlineCode" in properties
     if kind == "AWS::Serverless::LayerVersion":
         return is_afar
     one = {**shared, **properties}
-    return is_afar or one.get("PackageType") == "Image" or not str(one.get("Runtime", "python")).startswith("python")
+    return is_afar or one.get("PackageType") == "Image" or not str(one.get("Runtime", "python")).startswith(_LANGUAGES)
 
 
 def _leave_out_code(name: str, properties: dict[str, Any]) -> None:

@@ -105,6 +105,11 @@ def registered(arn: str) -> Role | None:
     return _roles.get(arn)
 
 
+def all_registered() -> Sequence[Role]:
+    """Return the roles of all running stacks."""
+    return tuple(_roles.values())
+
+
 @contextmanager
 def acting_as(role: Role | None) -> Generator[None]:
     """Check the calls in the block against a role; without a role, every call is allowed."""
@@ -141,18 +146,32 @@ def check(params: Mapping[str, Any], model: OperationModel, context: Mapping[str
     # Presigning a URL makes no call: AWS checks the signer's permissions when the URL is used.
     if role is None or context.get("is_presign_request"):
         return
-    place = Place(context["client_region"], role.arn.split(":")[4])
-    for need in needs(f"{model.service_model.service_name}.{model.name}", params, place):
-        if not _is_elsewhere(need, role) and not allows(role, need):
-            raise _refusal(role, need, model.name)
+    place = Place(context["client_region"], role.arn.split(":")[_ACCOUNT])
+    home = os.environ.get("AWS_REGION")
+    if refusal := refusal_of(role, f"{model.service_model.service_name}.{model.name}", params, place, home):
+        raise refusal
 
 
-def _is_elsewhere(need: Need, role: Role) -> bool:
+def refusal_of(
+    role: Role, operation: str, params: Mapping[str, Any], place: Place, home: str | None
+) -> ClientError | None:
+    """Return the error of a call that a role does not allow; None if it does. `home` is the Region of its stack.
+
+    Raises:
+        UnknownOperation: the operation is not simulated.
+    """
+    for need in needs(operation, params, place):
+        if not _is_elsewhere(need, role, home) and not allows(role, need):
+            return _refusal(role, need, operation.partition(".")[2])
+    return None
+
+
+def _is_elsewhere(need: Need, role: Role, home: str | None) -> bool:
     """Return whether a call is made under a role of another account or Region, whose policies are not known here."""
     parts = need.resource.split(":")
     if not need.action.startswith("states:") or len(parts) <= _ACCOUNT:
         return False
-    return (parts[_REGION], parts[_ACCOUNT]) != (os.environ.get("AWS_REGION"), role.arn.split(":")[_ACCOUNT])
+    return (parts[_REGION], parts[_ACCOUNT]) != (home, role.arn.split(":")[_ACCOUNT])
 
 
 _CODES: Mapping[str, str] = {"s3": "AccessDenied", "sns": "AuthorizationError", "sqs": "AccessDenied"}

@@ -24,6 +24,7 @@ from stepwire_local.lambdas.invocations import (
     failed,
     returned_value,
 )
+from stepwire_local.lambdas.node.pool import NodePool
 from stepwire_local.lambdas.not_run import NotRun
 from stepwire_local.stubs import owners
 from stepwire_local.stubs.names import suggested
@@ -157,7 +158,11 @@ class Function:
 
 
 _FAMILY: Final = re.compile("[a-z]*")
-_KINDS: Final[Mapping[str, Callable[..., Code]]] = {"python": InProcess}
+_KINDS: Final[Mapping[str, Callable[..., Code]]] = {"python": InProcess, "nodejs": NodePool}
+
+
+LANGUAGES: Final = frozenset(_KINDS)
+"""The families of runtimes whose code runs here."""
 
 
 def family(runtime: str) -> str:

@@ -35,6 +35,7 @@ class FunctionSettings:
     not_run: str = ""  # why its code cannot run here; then only a stub answers
     error_type: str = owners.NOT_SERVED  # of each invocation then
     runtime: str = "python3.13"
+    packages: Sequence[Path] = ()  # folders of packages that its code finds besides those beside it
 
 
 @dataclass(frozen=True)

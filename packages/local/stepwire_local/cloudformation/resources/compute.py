@@ -23,11 +23,12 @@ from stepwire_local.cloudformation.resources.kinds import (
     named,
     needs_of,
 )
+from stepwire_local.cloudformation.resources.node_functions import is_node, variables_of, why_not, with_build
 from stepwire_local.cloudformation.resources.roles import check_allowed, role_of
 from stepwire_local.errors import FunctionLoadError, TemplateError
 from stepwire_local.lambdas.catalog import compile_catalog, list_release_tools
 from stepwire_local.lambdas.environment import machine_variables
-from stepwire_local.lambdas.functions import Function, register, unregister
+from stepwire_local.lambdas.functions import LANGUAGES, Function, family, register, unregister
 from stepwire_local.lambdas.invocations import FunctionSettings
 from stepwire_local.stubs.owners import Owned
 from stepwire_local.stubs.owners import register as own_stubs
@@ -56,7 +57,7 @@ def _function(resource: Resource, world: World) -> Created:
     if not settings.not_run:
         compile_catalog(resource.logical_id, settings.folder)
         list_release_tools(resource.logical_id, settings.folder)
-    function = _loaded(settings, world)
+    function = _loaded(resource, settings, world)
     register(function)
     world.functions[resource.logical_id] = function
     return Created(name, {"Arn": settings.arn})
@@ -70,10 +71,10 @@ def _role_from_outside(world: World) -> str:
     return iam.get_role(RoleName=name)["Role"]["Arn"]
 
 
-def _loaded(settings: FunctionSettings, world: World) -> Function:
+def _loaded(resource: Resource, settings: FunctionSettings, world: World) -> Function:
     """Return the function; if it cannot be loaded, one that says why whenever it is called."""
     try:
-        return Function(settings, instances=world.instances, layers=world.layers)
+        return Function(with_build(resource, settings, world), instances=world.instances, layers=world.layers)
     except FunctionLoadError as error:
         return Function(_without_code(settings, error), instances=world.instances)
 
@@ -88,15 +89,18 @@ def _not_run(resource: Resource, world: World) -> str:
     if properties.get("PackageType", "Zip") != "Zip":
         return "its code is a container image"
     runtime = str(properties.get("Runtime", ""))
-    if not runtime.startswith("python"):
+    if family(runtime) not in LANGUAGES:
         return f"its runtime is {runtime}" if runtime else "it names no runtime"
+    if is_node(runtime) and (why := why_not(runtime)):
+        return why
     return "" if _folder(resource, world) else "its code is not in a folder on this disk"
 
 
 def _folder(resource: Resource, world: World) -> Path | None:
     """Return the folder of a function's code; None if the code is not on this disk."""
     code: Mapping[str, Any] = resource.properties["Code"]
-    return inline(str(code["ZipFile"])) if "ZipFile" in code else world.folders.get(code.get("S3Key", ""))
+    file = "index.js" if is_node(resource.properties.get("Runtime")) else "index.py"
+    return inline(str(code["ZipFile"]), file) if "ZipFile" in code else world.folders.get(code.get("S3Key", ""))
 
 
 def _name(resource: Resource, world: World) -> str:
@@ -123,7 +127,7 @@ def _changed(change: Change, world: World) -> Created:
 
 def _reload(resource: Resource, function: Function, settings: FunctionSettings, world: World) -> None:
     try:
-        function.replace(settings)
+        function.replace(with_build(resource, settings, world))
     except FunctionLoadError as error:
         if not (function.settings.not_run or _stub(resource.logical_id, resource.properties, world)):
             raise FunctionLoadError(f"{resource.logical_id}: {error}") from error  # the last good one serves
@@ -137,45 +141,47 @@ def _removed(resource: Resource, _created: Created, world: World) -> None:
 
 def _settings(resource: Resource, world: World, name: str, not_run: str) -> FunctionSettings:
     properties = resource.properties
-    folder = (None if not_run else _folder(resource, world)) or Path()
-    handler: str = properties.get("Handler", "") if not_run else properties["Handler"]
-    timeout, memory = int(properties.get("Timeout", 3)), int(properties.get("MemorySize", 128))
-    log_group = properties.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{name}")
-    given: Mapping[str, Any] = properties.get("Environment", {}).get("Variables", {})
-    runtime = {
-        **machine_variables(),
-        **world.variables,
-        **dummy_credentials(world.region),
-        "AWS_EXECUTION_ENV": f"AWS_Lambda_{properties.get('Runtime', 'image')}",
-        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(memory),
-        "AWS_LAMBDA_FUNCTION_NAME": name,
-        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
-        "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
-        "AWS_LAMBDA_LOG_GROUP_NAME": log_group,
-        "AWS_LAMBDA_LOG_STREAM_NAME": "local",
-        "LAMBDA_TASK_ROOT": str(folder),
-        "TZ": ":UTC",
-        "_HANDLER": handler,
-        # No X-Ray daemon runs here.
-        "AWS_XRAY_SDK_ENABLED": "false",
-        "POWERTOOLS_TRACE_DISABLED": "true",
-    }
-    return FunctionSettings(
+    target = properties.get("DeadLetterConfig", {}).get("TargetArn")
+    dead_letters = destination(resource, target, "failed events", world)
+    settings = FunctionSettings(
         name=name,
         arn=world.arn("lambda", f"function:{name}"),
-        folder=folder,
-        handler=handler,
-        timeout=timeout,
-        memory=memory,
-        log_group=log_group,
-        variables=runtime | {key: text_of(value) for key, value in given.items()},
-        dead_letters=destination(
-            resource, properties.get("DeadLetterConfig", {}).get("TargetArn"), "failed events", world
-        ),
+        folder=(None if not_run else _folder(resource, world)) or Path(),
+        handler=properties.get("Handler", "") if not_run else properties["Handler"],
+        timeout=int(properties.get("Timeout", 3)),
+        memory=int(properties.get("MemorySize", 128)),
+        log_group=properties.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{name}"),
+        dead_letters=dead_letters,
         role=role_of(resource, properties["Role"], world),
         not_run=not_run,
         runtime=str(properties.get("Runtime", "python3.13")),
     )
+    given: Mapping[str, Any] = properties.get("Environment", {}).get("Variables", {})
+    own = {key: text_of(value) for key, value in given.items()}
+    return replace(settings, variables={**_variables(resource, settings, world), **own})
+
+
+def _variables(resource: Resource, settings: FunctionSettings, world: World) -> Mapping[str, str]:
+    """Return the environment variables that Lambda gives a function."""
+    return {
+        **machine_variables(),
+        **world.variables,
+        **dummy_credentials(world.region),
+        **(variables_of(settings.role, world) if is_node(settings.runtime) and not settings.not_run else {}),
+        "AWS_EXECUTION_ENV": f"AWS_Lambda_{resource.properties.get('Runtime', 'image')}",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(settings.memory),
+        "AWS_LAMBDA_FUNCTION_NAME": settings.name,
+        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "AWS_LAMBDA_LOG_GROUP_NAME": settings.log_group,
+        "AWS_LAMBDA_LOG_STREAM_NAME": "local",
+        "LAMBDA_TASK_ROOT": str(settings.folder),
+        "TZ": ":UTC",
+        "_HANDLER": settings.handler,
+        # No X-Ray daemon runs here.
+        "AWS_XRAY_SDK_ENABLED": "false",
+        "POWERTOOLS_TRACE_DISABLED": "true",
+    }
 
 
 def _layer(resource: Resource, world: World) -> Created:
@@ -217,7 +223,8 @@ KINDS = {
             "ReservedConcurrentExecutions",
             "SnapStart",
         ),
-        note="functions: run in this process on this Python, without a memory limit; one copy serves many at once",
+        note="functions: in Python they run in this process on this Python, without a memory limit, and one copy "
+        "serves many at once; in Node.js they run in processes of this machine's node",
         update=_changed,
         remove=_removed,
         stub=_stub,

@@ -28,6 +28,7 @@ class Resource:
     kind: str
     properties: Mapping[str, Any]
     code: str = ""  # a signature of the files in the folder of its code
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])  # how it is built, for example
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class World:
     notes: list[str] = field(default_factory=list[str])  # what of these resources is not served, or not as in AWS
     differences: list[str] = field(default_factory=list[str])  # from AWS, of every resource of some type
     stubs: Book = field(default_factory=Book)
+    services_url: Callable[[], str] = lambda: ""  # of the account's services, for processes that call them
     variables: Mapping[str, str] = field(default_factory=dict[str, str])  # of each function, beside the template's
     is_endpoint: bool = True  # the first stack, without whose functions nothing serves
     taken_over: Mapping[str, str] = field(default_factory=dict[str, str])  # names of what was there, by logical id

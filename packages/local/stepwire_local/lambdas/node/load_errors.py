@@ -1,0 +1,46 @@
+"""Errors of a process that cannot load its function's code: which function it is, and what to do. Pure."""
+
+import json
+import re
+from typing import Any, Final, cast
+
+from stepwire_local.lambdas.invocations import Failed, FunctionSettings, failed
+
+_MISSING: Final = re.compile(r"Cannot find (?:module|package) '(?P<name>[^']+)'")
+_OF_THE_RUNTIME: Final = ("@aws-sdk/", "@smithy/")
+_LAYERS: Final = "/opt/"
+
+
+def not_loaded(error: str, settings: FunctionSettings) -> Failed:
+    """Return the outcome of an invocation whose function cannot be loaded, from the error that the process tells of."""
+    try:
+        told: Any = json.loads(error)
+    except ValueError:
+        told = None
+    if not isinstance(told, dict):
+        return failed("Runtime.Unknown", f"function {settings.name}: {error}")
+    entries = cast("dict[str, Any]", told)
+    message = str(entries.get("errorMessage", ""))
+    advice = _advice(message, settings)
+    more = f"; {advice}" if advice else ""
+    return Failed(json.dumps({**entries, "errorMessage": f"{message} (function {settings.name}{more})"}))
+
+
+def _advice(message: str, settings: FunctionSettings) -> str:
+    """Return what to do about a module that is not there."""
+    found = _MISSING.search(message)
+    if found is None:
+        return ""
+    name, file = found["name"], settings.handler.rpartition("/")[0::2]
+    stem = "/".join(filter(None, (file[0], file[1].partition(".")[0])))
+    if name == stem:
+        source = settings.folder / f"{stem}.ts"
+        how = f"build {source}, or let esbuild do it (Metadata: BuildMethod: esbuild)" if source.is_file() else ""
+        return "; ".join(filter(None, (f"{settings.folder} has no {stem}.js, .mjs or .cjs", how)))
+    if name.startswith(_LAYERS):
+        return f"layers are not at {_LAYERS} on this machine: import their packages by name"
+    if name.startswith((".", "/")):
+        return ""
+    package = "/".join(name.split("/")[: 2 if name.startswith("@") else 1])
+    why = "Lambda's own runtime has it, this machine does not: " if package.startswith(_OF_THE_RUNTIME) else ""
+    return f"{why}npm install --prefix {settings.folder} {package}"
