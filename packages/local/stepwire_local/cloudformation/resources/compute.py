@@ -173,6 +173,7 @@ def _variables(resource: Resource, settings: FunctionSettings, world: World) -> 
         "AWS_LAMBDA_FUNCTION_NAME": settings.name,
         "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
         "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "AWS_LAMBDA_LOG_FORMAT": resource.properties.get("LoggingConfig", {}).get("LogFormat", "Text"),
         "AWS_LAMBDA_LOG_GROUP_NAME": settings.log_group,
         "AWS_LAMBDA_LOG_STREAM_NAME": "local",
         "LAMBDA_TASK_ROOT": str(settings.folder),

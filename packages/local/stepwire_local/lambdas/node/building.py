@@ -21,7 +21,6 @@ _NAMED: Final = {
     "Format": "format",
     "MainFields": "main-fields",
     "Platform": "platform",
-    "Sourcemap": "sourcemap",
     "SourcesContent": "sources-content",
     "Target": "target",
     "TreeShaking": "tree-shaking",
@@ -89,7 +88,8 @@ def _esbuild(folder: Path) -> str | None:
 
 def _options(properties: Mapping[str, Any]) -> list[str]:
     given = {**_DEFAULTS, **properties}
-    options = ["--minify"] if str(given.get("Minify", True)).casefold() == "true" else []
+    flags = {"--minify": given.get("Minify", True), "--sourcemap": given.get("Sourcemap", False)}
+    options = [flag for flag, value in flags.items() if _text(value) == "true"]
     options += [f"--{option}={_text(given[name])}" for name, option in _NAMED.items() if name in given]
     return options + [f"--{option}:{one}" for name, option in _REPEATED.items() for one in _listed(given.get(name))]
 
@@ -98,7 +98,7 @@ def _listed(value: Any) -> list[str]:
     if isinstance(value, Mapping):
         return [f"{key}={one}" for key, one in cast("Mapping[str, Any]", value).items()]
     if isinstance(value, list):
-        return [str(one) for one in cast("list[Any]", value)]
+        return [text for one in cast("list[Any]", value) for text in _listed(one)]
     return [] if value is None else [str(value)]
 
 

@@ -37,6 +37,7 @@ def built(folder: Path, place: str | None, files: dict[str, str] | None = None, 
 @pytest.mark.parametrize("place", ["src/node_modules/.bin", "node_modules/.bin"])
 def test_esbuild_is_that_of_the_function_or_of_the_project(node: str, tmp_path: Path, place: str) -> None:
     options: dict[str, Any] = {"Minify": False, "Target": "es2022", "External": ["@aws-sdk/*"], "Sourcemap": True}
+    options |= {"Banner": [{"js": "// ours"}], "MainFields": ["module", "main"], "Loader": [".html=text"]}
 
     with LocalStack(built(tmp_path, place, Format="esm", OutExtension=[".js=.mjs"], **options)) as stack:
         told = stack.invoke("F", {})
@@ -50,7 +51,10 @@ def test_esbuild_is_that_of_the_function_or_of_the_project(node: str, tmp_path: 
         "--log-level=error",
         "--out-extension:.js=.mjs",
         "--platform=node",
-        "--sourcemap=true",
+        "--sourcemap",
+        "--banner:js=// ours",
+        "--main-fields=module,main",
+        "--loader:.html=text",
         "--target=es2022",
     }
 
