@@ -166,6 +166,16 @@ def _path(params: Params, place: Place) -> Iterable[Need]:
     return (Need("ssm:GetParametersByPath", place.arn("ssm", "parameter", params["Path"].rstrip("/"))),)
 
 
+def _parameters(action: str) -> _Rule:
+    """Return a rule for parameters by name; a name may begin with a slash, which their ARNs have once."""
+
+    def rule(params: Params, place: Place) -> Iterable[Need]:
+        names = params["Names"] if "Names" in params else [params["Name"]]
+        return (Need(action, place.arn("ssm", "parameter/", name.lstrip("/"))) for name in names)
+
+    return rule
+
+
 def _of_item(operation: str) -> _Rule:
     def rule(params: Params, place: Place) -> Iterable[Need]:
         return (Need(f"dynamodb:{operation}", _table(params, place), _keys_of(params)),)
@@ -177,6 +187,7 @@ _OPERATIONS: Mapping[str, _Rule] = {
     **{f"dynamodb.{name}": _of_item(name) for name in ("GetItem", "PutItem", "UpdateItem", "DeleteItem")},
     "dynamodb.BatchGetItem": _batch("dynamodb:BatchGetItem"),
     "dynamodb.BatchWriteItem": _batch("dynamodb:BatchWriteItem"),
+    "dynamodb.DescribeTable": _on("dynamodb:DescribeTable", "TableName", "dynamodb", "table/"),
     "dynamodb.Query": _query("dynamodb:Query"),
     "dynamodb.Scan": _query("dynamodb:Scan"),
     "dynamodb.TransactGetItems": _transaction,
@@ -209,8 +220,10 @@ _OPERATIONS: Mapping[str, _Rule] = {
     "sns.Subscribe": _on("sns:Subscribe", "TopicArn"),
     "sns.Unsubscribe": _subscribed,
     "ssm.DescribeParameters": _on_any("ssm:DescribeParameters"),
+    **{f"ssm.{name}": _parameters(f"ssm:{name}") for name in ("GetParameter", "GetParameters", "PutParameter")},
     "ssm.GetParametersByPath": _path,
     "sts.AssumeRole": _on("sts:AssumeRole", "RoleArn"),
+    "sts.GetCallerIdentity": lambda _params, _place: (),  # everybody may
     "sqs.DeleteMessageBatch": _queue("sqs:DeleteMessage"),
     "sqs.GetQueueAttributes": _queue("sqs:GetQueueAttributes"),
     "sqs.GetQueueUrl": _on("sqs:GetQueueUrl", "QueueName", "sqs"),

@@ -22,6 +22,7 @@ def handler(event, context):
     return answer if isinstance(answer, str) else answer["ResponseMetadata"]["HTTPStatusCode"]
 """
 PLACE = Place("eu-central-1", "123456789012")
+HERE = "eu-central-1:123456789012"
 TABLE = "arn:aws:dynamodb:eu-central-1:123456789012:table/T"
 READ = {"Effect": "Allow", "Action": "dynamodb:Get*", "Resource": {"Fn::GetAtt": ["Table", "Arn"]}}
 KEY = {"pk": {"S": "a"}}
@@ -195,6 +196,11 @@ NEEDED: list[tuple[str, dict[str, Any], Need]] = [
     ),
     ("s3.HeadObject", {"Bucket": "b", "Key": "a/k"}, Need("s3:GetObject", "arn:aws:s3:::b/a/k")),
     ("stepfunctions.SendTaskSuccess", {"taskToken": "t"}, Need("states:SendTaskSuccess", "*")),
+    ("ssm.GetParameter", {"Name": "/a/b"}, Need("ssm:GetParameter", f"arn:aws:ssm:{HERE}:parameter/a/b")),
+    ("ssm.GetParameters", {"Names": ["a"]}, Need("ssm:GetParameters", f"arn:aws:ssm:{HERE}:parameter/a")),
+    ("sqs.GetQueueUrl", {"QueueName": "q"}, Need("sqs:GetQueueUrl", f"arn:aws:sqs:{HERE}:q")),
+    ("sqs.DeleteMessageBatch", {"QueueUrl": "https://a/1/q"}, Need("sqs:DeleteMessage", f"arn:aws:sqs:{HERE}:q")),
+    ("dynamodb.DescribeTable", {"TableName": "t"}, Need("dynamodb:DescribeTable", f"arn:aws:dynamodb:{HERE}:table/t")),
 ]
 
 
@@ -203,6 +209,10 @@ def test_a_call_needs_its_action_on_the_resource_that_it_names(
     operation: str, params: dict[str, Any], need: Need
 ) -> None:
     assert needs(operation, params, PLACE) == (need,)
+
+
+def test_everybody_may_ask_who_they_are() -> None:
+    assert needs("sts.GetCallerIdentity", {}, PLACE) == ()
 
 
 def test_an_operation_without_known_actions_is_an_error_that_names_it() -> None:
