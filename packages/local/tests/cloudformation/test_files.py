@@ -17,6 +17,7 @@ from stepwire_local.cloudformation.files import signature
         ("release_tools.json", False),
         (".catalog.json.17", False),
         ("__pycache__/app.cpython-313.pyc", False),
+        ("node_modules/.package-lock.json", False),
     ],
 )
 def test_a_new_file_is_a_change_unless_it_was_made_from_the_others(name: str, is_noticed: bool, tmp_path: Path) -> None:
