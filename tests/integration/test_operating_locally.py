@@ -32,6 +32,6 @@ def test_a_command_of_an_operator_works_as_the_start_says(monkeypatch: pytest.Mo
         _, _, elsewhere, _ = (line.strip() for line in operators_lines(stack, account))
 
     shown = page(ROOT / "docs" / "running_locally.md").commands
-    assert {re.sub(r":\d+ ", ":3001 ", export), command} <= set(shown)
+    assert {re.sub(r":\d+ ", ":3001 ", export), elsewhere} <= set(shown)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0 messages, of which 0 stay in the queue.\n", "")
     assert command == f".venv/bin/{elsewhere}"

@@ -49,10 +49,15 @@ class Groups(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the groups, the narrowest that can be read."""
         formatter.write(f"Usage: {ctx.command_path} COMMAND [ARGS]...\n")
+        shown = {name: one for name, one in self.commands.items() if not one.hidden}
+        rows = dict(
+            zip(shown, _rows((name, one.get_short_help_str(_WIDTH)) for name, one in shown.items()), strict=True)
+        )
         for title in _GROUPS:
-            shown = {name: one for name, one in self.commands.items() if _group_of(one) == title and not one.hidden}
-            rows = [(name, one.get_short_help_str(_WIDTH)) for name, one in shown.items()]
-            formatter.write("".join(f"{line}\n" for line in (f"{title}:", *_rows(rows))))
+            formatter.write(f"{title}:\n")
+            for name, one in shown.items():
+                if _group_of(one) == title:
+                    formatter.write(f"{rows[name]}\n")
         formatter.write(f"{_MORE}\n")
 
 
