@@ -21,8 +21,8 @@ from pydantic import AnyUrl
 from packages.local.tests.issuer import DISCOVERY, TestIssuer
 from stepwire_cli.__main__ import in_front
 from stepwire_cli.app import run
-from stepwire_cli.browser import in_the_browser
 from stepwire_cli.settings import Settings
+from stepwire_cli.use.browser import in_the_browser
 from stepwire_client import TaskClient, connect
 from stepwire_local import LocalStack
 from stepwire_local.http_server import LoopbackServer, QuietHandler

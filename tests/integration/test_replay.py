@@ -14,8 +14,8 @@ from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
 from stepwire_cli.extras import parts
-from stepwire_cli.replay import dead_letters
-from stepwire_cli.replay.dead_letters import Fate, Replay, Stack, stack_named
+from stepwire_cli.operate import dead_letters
+from stepwire_cli.operate.dead_letters import Fate, Replay, Stack, stack_named
 from stepwire_local import never
 from stepwire_local.account.isolation import REGION
 from tests.integration.stacks import ROOT, Deployed, deployed

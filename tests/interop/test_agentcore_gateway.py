@@ -14,7 +14,7 @@ from botocore.validate import ParamValidator
 
 from stepwire.catalog.tools import read_catalog
 from stepwire.manifests.reading import compile_directory
-from stepwire_cli.agentcore import Grant, Wanted, target
+from stepwire_cli.publish.agentcore import Grant, Wanted, target
 from stepwire_cli.sign_in.facts import Guard, Resource, Site
 from tests.adopted import write_manifests
 from tests.docs.pages import page

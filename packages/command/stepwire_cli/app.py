@@ -67,7 +67,7 @@ EndpointName = Annotated[
 
 def _names_of_tools(context: typer.Context, incomplete: str) -> list[str]:
     """Return the tools whose names begin so, for a shell that completes a line."""
-    from stepwire_cli import running
+    from stepwire_cli.use import running
 
     options = context.find_root().params
     settings = Settings(options["url"], options["token"], options["token_file"], options["auth"])
@@ -131,7 +131,7 @@ def show_help(words: Annotated[list[str] | None, typer.Argument(metavar="[COMMAN
 @app.command("tools", cls=AtServer, rich_help_panel=USE)
 def list_tools(context: typer.Context) -> None:
     """List the tools of the server."""
-    from stepwire_cli import running
+    from stepwire_cli.use import running
 
     _end(running.list_tools(context.obj))
 
@@ -149,7 +149,7 @@ def call(
     detach: Annotated[bool, typer.Option("--detach", help="Print the task's id, and leave it running.")] = False,
 ) -> None:
     """Call a tool, follow its task, and print the result."""
-    from stepwire_cli import running
+    from stepwire_cli.use import running
 
     _end(running.call(context.obj, tool, running.Given(tuple(arguments or ()), input_file), key, detach=detach))
 
@@ -157,7 +157,7 @@ def call(
 @tasks.command("list", cls=AtServer)
 def list_tasks(context: typer.Context) -> None:
     """List your tasks, newest first."""
-    from stepwire_cli import running
+    from stepwire_cli.use import running
 
     _end(running.list_tasks(context.obj))
 
@@ -165,7 +165,7 @@ def list_tasks(context: typer.Context) -> None:
 @tasks.command(cls=AtServer)
 def show(context: typer.Context, task_id: TaskId) -> None:
     """Show a task: its status, its questions, its result."""
-    from stepwire_cli import running
+    from stepwire_cli.use import running
 
     _end(running.show(context.obj, task_id))
 
@@ -173,7 +173,7 @@ def show(context: typer.Context, task_id: TaskId) -> None:
 @tasks.command(cls=AtServer)
 def watch(context: typer.Context, task_id: TaskId) -> None:
     """Follow a task, answer its questions, and print its result."""
-    from stepwire_cli import running
+    from stepwire_cli.use import running
 
     _end(running.watch(context.obj, task_id))
 
@@ -187,7 +187,7 @@ def answer(
     decline: Annotated[bool, typer.Option("--decline", help="Say no.")] = False,
 ) -> None:
     """Answer what a task asks, with values or at the terminal."""
-    from stepwire_cli import running
+    from stepwire_cli.use import running
 
     _end(running.answer(context.obj, task_id, tuple(arguments or ()), decline=decline))
 
@@ -195,7 +195,7 @@ def answer(
 @tasks.command(cls=AtServer)
 def cancel(context: typer.Context, task_id: TaskId) -> None:
     """Cancel a task."""
-    from stepwire_cli import running
+    from stepwire_cli.use import running
 
     _end(running.cancel(context.obj, task_id))
 
@@ -238,7 +238,7 @@ def wrap(  # noqa: PLR0913 - one for each option
 
     A definition, a SAM template or a folder is read without an account, with the code of its functions.
     """
-    from stepwire_cli import wrapping
+    from stepwire_cli.build import wrapping
 
     chosen = None if snippet is None else snippet.value
     given = wrapping.Given(
@@ -267,7 +267,7 @@ def doctor(
     if (path is None) is (endpoint is None):
         raise CommandError("Check what? Write a PATH of manifests, or --endpoint NAME for what is registered.")
     if endpoint is not None:
-        from stepwire_cli import wrapping
+        from stepwire_cli.build import wrapping
 
         _end(wrapping.doctor(context.obj, endpoint))
     elif path is not None:
@@ -331,7 +331,7 @@ def deploy(  # noqa: PLR0913 - one for each option
     Needs no clone, no SAM CLI and no Docker: it uploads this version's files and lets CloudFormation do the rest, after
     you have seen what would change.
     """
-    from stepwire_cli import deploying
+    from stepwire_cli.deployment import deploying
     from stepwire_cli.deployment.release import Source
 
     source = Source(release, sha256, extras)
@@ -364,7 +364,7 @@ def upgrade(  # noqa: PLR0913 - one for each option
 
     Its parameters and extras stay, unless you name them.
     """
-    from stepwire_cli import deploying
+    from stepwire_cli.deployment import deploying
     from stepwire_cli.deployment.release import Source
 
     name, pairs = _name_and_pairs(stack, parameters)
@@ -383,7 +383,7 @@ def status(
     watch: Annotated[bool, typer.Option("--watch", help="Follow a change to its end.")] = False,
 ) -> None:
     """Say how an endpoint's stack stands, and what to do about it."""
-    from stepwire_cli import deploying
+    from stepwire_cli.deployment import deploying
 
     _end(deploying.status(context.obj, stack, watches=watch))
 
@@ -399,7 +399,7 @@ def destroy(
     yes: SaysYes = False,
 ) -> None:
     """Remove an endpoint. It names what is lost, and leaves the tasks unless told."""
-    from stepwire_cli import deploying
+    from stepwire_cli.deployment import deploying
 
     _end(deploying.destroy(context.obj, stack, with_data=with_data, says_yes=yes))
 
@@ -434,7 +434,7 @@ def new_tool(
     It registers itself with a deployed endpoint. If --output names a folder with a template.yaml, the tool is added to
     that.
     """
-    from stepwire_cli import creating
+    from stepwire_cli.build import creating
 
     _end(creating.tool(context.obj, creating.Given(name, output, yes), description, endpoint))
 
@@ -457,7 +457,7 @@ def new_endpoint(  # noqa: PLR0913 - one for each option
 
     It is for those who keep what they deploy in git; `stepwire deploy` needs no project.
     """
-    from stepwire_cli import creating
+    from stepwire_cli.build import creating
     from stepwire_cli.deployment.release import Source
 
     given = creating.Given(name, output, yes)

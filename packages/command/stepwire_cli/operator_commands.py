@@ -34,7 +34,7 @@ def task(
     Reads the AWS account: what the task waits for, when what happened to it and where that was read, and what may be
     done next.
     """
-    from stepwire_cli import looking
+    from stepwire_cli.operate import looking
 
     wanted = looking.Wanted(task_id, stack, principal, lines, with_logs=logs, with_data=data)
     raise typer.Exit(looking.show(context.obj, wanted))
@@ -53,7 +53,7 @@ def redrive(
     For an operator. The workflow goes on as a new task, which is its caller's, and the two name each other.
     Repeating it changes nothing.
     """
-    from stepwire_cli import continuing
+    from stepwire_cli.operate import continuing
 
     raise typer.Exit(continuing.redrive(context.obj, task_id, stack, principal))
 
@@ -66,7 +66,7 @@ def replay(
     forget_lost: Annotated[bool, typer.Option("--forget-lost", help="Delete what can be delivered no more.")] = False,
 ) -> None:
     """Deliver again what waits in the dead-letter queue of a stack."""
-    from stepwire_cli.replay import replaying
+    from stepwire_cli.operate import replaying
 
     settings: Settings = context.obj
     options = replaying.Options(stack, dry_run, forget_lost)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from stepwire_cli.agentcore import Grant
 from stepwire_cli.helping import AtServer, InAccount, sharing
+from stepwire_cli.publish.agentcore import Grant
 
 sign_in = typer.Typer(
     help="Check a server's sign-in, and configure hosts for it.", no_args_is_help=True, rich_markup_mode=None
@@ -101,7 +101,7 @@ def agentcore_gateway(
 
     Reads how the server asks for a sign-in, and sends no token. --region is the endpoint's, for signatures.
     """
-    from stepwire_cli import publishing
+    from stepwire_cli.publish import publishing
 
     wanted = publishing.Wanted(gateway_id, name, provider, grant, tuple(scope or ()))
     raise typer.Exit(publishing.target(context.obj, url, wanted))
@@ -122,7 +122,7 @@ def agent_registry(
 
     Signs in as `stepwire tools` does, and writes down the tools that it sees.
     """
-    from stepwire_cli import publishing
+    from stepwire_cli.publish import publishing
 
     said = publishing.Said(name, title, description, server_version)
     raise typer.Exit(publishing.record(context.obj, url, said, registry))
@@ -142,7 +142,7 @@ def mcp_registry(
 
     Signs in as `stepwire tools` does. No secret is written.
     """
-    from stepwire_cli import publishing
+    from stepwire_cli.publish import publishing
 
     raise typer.Exit(
         publishing.server_json(context.obj, url, publishing.Said(name, title, description, server_version))

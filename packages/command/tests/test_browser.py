@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx2
 import pytest
 
-from stepwire_cli.browser import in_the_browser
 from stepwire_cli.settings import Settings
+from stepwire_cli.use.browser import in_the_browser
 from stepwire_client import SignInNeeded
 
 MCP = "https://mcp.example/mcp"

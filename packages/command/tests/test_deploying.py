@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from packages.command.tests.fake_cloudformation import ACCOUNT, REGION, URL, FakeAccount, refusal
-from stepwire_cli import deploying
 from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.errors import AccountError, NoCredentials
 from stepwire_cli.account.pacing import Pacer
+from stepwire_cli.deployment import deploying
 from stepwire_cli.deployment.commands import Deployment, deploy, status
 from stepwire_cli.deployment.in_use import Use
 from stepwire_cli.deployment.release import Cost, Created, Extra, Release

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mcp_types import ElicitRequestFormParams
 
-from stepwire_cli.forms import as_typed
+from stepwire_cli.use.forms import as_typed
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,11 @@ from typing import Any, Final, Self
 import pytest
 from mcp_types import ElicitRequestFormParams
 
-from stepwire_cli import keyboard, questions
+from stepwire_cli import keyboard
 from stepwire_cli.keyboard import Keyboard, LeftOpen, Typed
-from stepwire_cli.questions import Person
 from stepwire_cli.screen import Screen
+from stepwire_cli.use import questions
+from stepwire_cli.use.questions import Person
 from tests.waiting import HANG_GUARD
 
 FOLDER: Final = Path(__file__).parents[1]

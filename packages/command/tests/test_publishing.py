@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from packages.command.tests.sites import NOT_FOUND, UNAUTHORIZED, URL, Web, site
 from stepwire.rendering import Identity
-from stepwire_cli import agentcore
 from stepwire_cli.__main__ import in_front
-from stepwire_cli.agentcore import ONE_CALLER, Described, Grant, Printed, Said, Wanted
 from stepwire_cli.app import run
 from stepwire_cli.exits import CommandError, Exit
-from stepwire_cli.publishing import target_at
+from stepwire_cli.publish import agentcore
+from stepwire_cli.publish.agentcore import ONE_CALLER, Described, Grant, Printed, Said, Wanted
+from stepwire_cli.publish.publishing import target_at
 from tests.kits import OPTIONAL, World, catalog_of
 from tests.refusals.endpoint import serving
 

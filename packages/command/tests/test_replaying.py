@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from stepwire_cli.replay.dead_letters import Fate, Replay, Stack
+from stepwire_cli.operate.dead_letters import Fate, Replay, Stack
 from tests.recorded import recorded
 
 EVENT: dict[str, Any] = {"source": "aws.ssm", "detail-type": "Parameter Store Change", "detail": {}}

@@ -11,11 +11,11 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from stepwire_cli import browser
-from stepwire_cli.browser import Callback, in_the_browser
 from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.settings import Auth, Settings
-from stepwire_cli.signing import Bearer, SigV4, auth_of, region_in
+from stepwire_cli.use import browser
+from stepwire_cli.use.browser import Callback, in_the_browser
+from stepwire_cli.use.signing import Bearer, SigV4, auth_of, region_in
 from stepwire_client import SignInNeeded
 
 URL = "https://abc123.execute-api.eu-central-1.amazonaws.com/mcp"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from stepwire_cli.extras.events.letters import QUEUE
-from stepwire_cli.replay.dead_letters import Fate
+from stepwire_cli.operate.dead_letters import Fate
 from tests.integration.stacks import Deployed
 from tests.integration.test_replay import Queue, queue, stack
 

@@ -13,8 +13,8 @@ from mcp_types import (
     Tool,
 )
 
-from stepwire_cli.forms import as_typed
 from stepwire_cli.screen import Screen, moment, spoken
+from stepwire_cli.use.forms import as_typed
 from stepwire_cli.visible_text import indented, json_text, plain
 from stepwire_client import Completed, Failed, InputRequired, ListedTask, Task
 

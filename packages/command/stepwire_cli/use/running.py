@@ -11,16 +11,16 @@ from typing import Any, Final, cast
 
 from mcp_types import CallToolResult, ElicitRequestFormParams, ElicitRequestParams, ElicitResult, Implementation, Tool
 
-from stepwire_cli import rendering
-from stepwire_cli.arguments import from_file, from_pairs, missing
 from stepwire_cli.exits import CommandError, Exit
-from stepwire_cli.forms import as_typed, checked, choices_of, fields_of, required_in
 from stepwire_cli.keyboard import LeftOpen, signals_wake_the_loop
-from stepwire_cli.leaving import Watched
-from stepwire_cli.questions import Person
 from stepwire_cli.screen import STYLES, Screen, moment
 from stepwire_cli.settings import Auth, Settings, version
-from stepwire_cli.signing import auth_of
+from stepwire_cli.use import rendering
+from stepwire_cli.use.arguments import from_file, from_pairs, missing
+from stepwire_cli.use.forms import as_typed, checked, choices_of, fields_of, required_in
+from stepwire_cli.use.leaving import Watched
+from stepwire_cli.use.questions import Person
+from stepwire_cli.use.signing import auth_of
 from stepwire_cli.visible_text import plain
 from stepwire_client import (
     Callbacks,

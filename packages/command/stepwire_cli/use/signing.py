@@ -86,6 +86,6 @@ def auth_of(settings: Settings, *, is_interactive: bool) -> httpx2.Auth | None:
         return Bearer(token)
     if settings.auth is Auth.NONE:
         return None
-    from stepwire_cli.browser import in_the_browser
+    from stepwire_cli.use.browser import in_the_browser
 
     return in_the_browser(settings, is_interactive=is_interactive)

@@ -13,9 +13,9 @@ from typing import Any, Final, cast
 from mcp_types import ElicitRequestParams, ElicitRequestURLParams, ElicitResult
 
 from stepwire_cli.exits import CommandError
-from stepwire_cli.forms import Choice, checked, choices_of, fields_of, required_in
 from stepwire_cli.keyboard import Keyboard, LeftOpen
 from stepwire_cli.screen import Screen
+from stepwire_cli.use.forms import Choice, checked, choices_of, fields_of, required_in
 
 Json = Mapping[str, Any]
 _OPENED: Final = ("https://", "http://")

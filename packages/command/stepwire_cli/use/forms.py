@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator, FormatChecker, SchemaError
 from mcp_types import ElicitRequestFormParams
 from referencing import Registry
 
-from stepwire_cli.arguments import value_of
 from stepwire_cli.exits import CommandError
+from stepwire_cli.use.arguments import value_of
 from stepwire_cli.visible_text import plain
 
 Json = Mapping[str, Any]

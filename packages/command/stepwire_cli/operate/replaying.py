@@ -14,7 +14,7 @@ from stepwire_cli.account.connecting import Clients, session_of
 from stepwire_cli.account.errors import AccountError
 from stepwire_cli.account.faults import OF_AWS, told
 from stepwire_cli.exits import CommandError, Exit
-from stepwire_cli.replay.dead_letters import STAYS, Fate, Replay, stack_named
+from stepwire_cli.operate.dead_letters import STAYS, Fate, Replay, stack_named
 
 _LONGEST_INVOCATION: Final = 120  # seconds; the functions that take messages have shorter timeouts
 

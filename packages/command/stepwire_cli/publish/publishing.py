@@ -10,18 +10,18 @@ from urllib.parse import urlsplit
 
 from mcp_types import Implementation
 
-from stepwire_cli import agentcore
-from stepwire_cli.agentcore import Described, Printed, Said, Wanted
 from stepwire_cli.exits import CommandError, Exit
-from stepwire_cli.leaving import Watched
-from stepwire_cli.running import drive
+from stepwire_cli.publish import agentcore
+from stepwire_cli.publish.agentcore import Described, Printed, Said, Wanted
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
 from stepwire_cli.sign_in.commands import checked_url
 from stepwire_cli.sign_in.discovery import discovered
 from stepwire_cli.sign_in.fetching import Reader
 from stepwire_cli.sign_in.pinning import pinned_client
-from stepwire_cli.signing import region_in
+from stepwire_cli.use.leaving import Watched
+from stepwire_cli.use.running import drive
+from stepwire_cli.use.signing import region_in
 from stepwire_cli.visible_text import json_text
 from stepwire_client import TaskClient
 

@@ -1,0 +1,1 @@
+"""`stepwire publish`: what a gateway or a registry takes of a server."""

@@ -1,1 +1,0 @@
-"""A command for operators of a deployed stack. Nothing here is deployed."""
