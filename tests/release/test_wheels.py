@@ -13,7 +13,7 @@ UV = Path(sys.executable).with_name("uv")
 
 @pytest.mark.long
 def test_the_wheels_in_an_empty_environment_do_what_the_page_says(tmp_path: Path) -> None:
-    """As from an index: the four wheels of this commit, and what they need."""
+    """As from an index: the five wheels of this commit, and what they need."""
     # Without the release that a `make release` may have left there.
     command = tmp_path / "command"
     shutil.copytree(ROOT / "packages/command", command, ignore=shutil.ignore_patterns("release.zip", "__pycache__"))
@@ -33,6 +33,11 @@ def test_the_wheels_in_an_empty_environment_do_what_the_page_says(tmp_path: Path
 
     installed("stepwire-client")
     client = subprocess.run([python, "-c", "import stepwire_client"], check=False)
+    installed("stepwire-wrap")
+    alone, found = (
+        ran("stepwire-wrap", str(ROOT / "tests" / "adopter"), "--output", "made"),
+        ran("stepwire-wrap", "doctor", "made"),
+    )
     installed("stepwire")
     version, helped, deploy = ran("stepwire", "--version"), ran("stepwire", "--help"), ran("stepwire", "deploy")
     unreached = ran("stepwire", "tools", "http://127.0.0.1:9/mcp")
@@ -41,6 +46,8 @@ def test_the_wheels_in_an_empty_environment_do_what_the_page_says(tmp_path: Path
     local = ran("stepwire-local", "--help")
 
     assert client.returncode == 0
+    assert (alone.returncode, found.returncode) == (0, 1), alone.stderr + found.stderr
+    assert "it has no description" in found.stdout
     assert (version.returncode, helped.returncode, version.stdout) == (0, 0, "1.0.0\n")
     assert "carries no release" in deploy.stderr
     assert "cannot be reached" in unreached.stderr
