@@ -80,6 +80,8 @@ def _add(resource: Resource, expression: Expression, fire: Callable[[datetime], 
 
 def _zone(resource: Resource) -> tzinfo:
     name = str(resource.properties.get("ScheduleExpressionTimezone", "UTC"))
+    if name == "UTC":  # for which no machine needs a database of zones
+        return UTC
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError) as error:
