@@ -72,8 +72,6 @@ class Others:
     way: Callable[[WaitingState], Way]
     refused: str
     """What becomes of a question to them while the manifest has no such field."""
-    where: str
-    """Where they decide."""
     asks: str
     """What the question ends with."""
     audience: Callable[[WaitingState], JsonObject]

@@ -91,7 +91,6 @@ OTHERS: Final = Others(
     name="approvers",
     way=_way,
     refused="The state below is for approvers: without `approvers` in the manifest it is refused, and asks nobody.",
-    where="with approvals_list in an agent of theirs, or with the link that they were sent",
     asks="Do you approve?",
     audience=_audience,
     decided=_decided,
