@@ -91,7 +91,7 @@ def test_a_task_is_watched_from_its_start_to_its_end(http: httpx.Client) -> None
     assert ended["states"]["MakeRefund"]["status"] == "succeeded"
     assert ["WhatIsTheAnswer", "MakeRefund"] in ended["taken"]
     drawn = read(http, f"graphs/{ended['graph']}")
-    assert {"AskForApproval", "NothingRefunded"} <= {node["name"] for node in drawn["nodes"]}
+    assert {"AskForApproval", "NothingRefunded"} <= {node["name"] for node in drawn["states"]}
     state = read(http, f"states/{task_id}?execution={ended['name']}&state=AskForApproval")
     assert '"amount": 80' in state["visits"][0]["output"]
     assert state["definition"]["Type"] == "Task"

@@ -66,13 +66,13 @@ def test_two_endpoints_of_one_account_get_only_events_of_their_own_executions(st
     heard: list[str] = []
     with deployed(ROOT / "stack.yaml", at_once, WaitSeconds="0") as other:
         function = other.stack.functions["ExecutionEventsFunction"]
-        begin = function.start
+        begin = function.invoke
 
         def listen(event: str, alias: str = "") -> object:
             heard.append(event)
             return begin(event, alias)
 
-        function.start = listen  # pyright: ignore[reportAttributeAccessIssue] - a fake of the thing itself
+        function.invoke = listen  # pyright: ignore[reportAttributeAccessIssue] - a fake of the thing itself
         mine = ModernClient(stack).call("wait_and_echo", ECHO).id_in()
         theirs = ModernClient(other).call("wait_and_echo", ECHO).id_in()
         until(lambda: ModernClient(stack).task("get", mine).result["status"] == "completed")

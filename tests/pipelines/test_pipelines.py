@@ -141,7 +141,10 @@ async def test_without_stubs_it_starts_and_the_others_work(bare: LocalStack) -> 
 async def test_a_call_without_a_stub_fails_and_names_it(bare: LocalStack) -> None:
     error = await called(bare.url, "order_pipeline", order="o-17")
 
-    assert "the function Convert cannot run here: its runtime is nodejs22.x: --stub Convert=answer.json" in error
+    assert (
+        "the function Convert cannot run here: its code is not in a folder on this disk: --stub Convert=answer.json"
+        in error
+    )
 
 
 def beside(folder: Path, **resources: Json) -> Path:
