@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from stepwire_local import LocalStack, LocalStackError, after
-from stepwire_local.activity import Activity, heard_by
+from stepwire_local.activity import heard_by
 from stepwire_local.cloudformation.template import declared_outputs, declared_parameters
 from stepwire_local.commands.options import PORT, TEMPLATES
 from stepwire_local.console import Console as WebConsole
@@ -77,7 +77,6 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
     with (
         kept_in(options.logs, "run") as output,
         warnings_on(screen, output),
-        heard_by(lambda activity: _show(activity, stack, screen)),
         issuer or nullcontext(),
         stack,
         nullcontext("") if options.services else account_of(stack) as account,
@@ -98,14 +97,10 @@ def _serve(options: argparse.Namespace, screen: Screen, stopping: threading.Even
             not_served=stack.not_served,
             **facts(stack),
         )
-        while not stopping.wait(_LOOK_SECONDS):
-            watching.look()
-
-
-def _show(activity: Activity, stack: LocalStack, screen: Screen) -> None:
-    """Show what happens in an application; at an endpoint of Stepwire, the lines of tasks say it."""
-    if not stack.is_mcp:
-        screen.happened(activity)
+        # What the start causes is not shown; at an endpoint of Stepwire, the lines of tasks say what happens.
+        with nullcontext() if stack.is_mcp else heard_by(screen.happened):
+            while not stopping.wait(_LOOK_SECONDS):
+                watching.look()
 
 
 def _stack(options: argparse.Namespace, port: int, issuer: LocalIssuer | None) -> LocalStack:

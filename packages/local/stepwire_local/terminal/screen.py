@@ -56,14 +56,12 @@ class Screen:
         self._tools: dict[str, str] = {}
         self._turn = threading.Lock()
         self._is_lost = False
-        self._has_begun = False
         self.console_url = ""
         """The console's page."""
 
     def welcome(self, text: str, **facts: object) -> None:
         """Show that the stack is ready: text for people, fields for programs."""
         self._show("serving", Text(text), facts)
-        self._has_begun = True
 
     def answered(self, exchange: Exchange) -> None:
         """Show a request and its response."""
@@ -95,9 +93,7 @@ class Screen:
         self._show(told.event, text, {"time": at.isoformat(timespec="milliseconds"), **told.facts})
 
     def happened(self, activity: Activity) -> None:
-        """Show an event and what gets it, or a state that an execution enters; what the start causes is not shown."""
-        if not self._has_begun:
-            return
+        """Show an event and what gets it, or a state that an execution enters."""
         at = datetime.now().astimezone()
         about = f"  {activity.about}" if activity.about else ""
         is_fault = activity.target in _FAULTY or activity.about.startswith(NOT_DELIVERED)

@@ -39,8 +39,6 @@ def shown(*seen: Exchange | TaskChange | Told | Activity, as_json: bool = False,
     file = io.StringIO()
     screen = Screen(Console(file=file, highlight=False, **console), as_json=as_json)
     screen.console_url = "http://127.0.0.1:3000/"
-    screen.welcome("It serves.")
-    file.seek(file.truncate(0))
     for one in seen:
         match one:
             case TaskChange():
