@@ -27,6 +27,12 @@ class Activity:
 NOT_DELIVERED: Final = "not delivered"
 """What an entry begins to say about an event that reaches nothing."""
 
+
+def counted(number: int, noun: str) -> str:
+    """Return how many things an event has, in words."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 Listener = Callable[[Activity], None]
 _listeners: Final = list[Listener]()
 

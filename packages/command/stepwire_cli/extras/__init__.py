@@ -8,7 +8,6 @@ import inspect
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Annotated, Any
@@ -16,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from stepwire_wrap.options import of_extras
+from stepwire_wrap.parts import modules_in
 
 
 def groups() -> Iterator[tuple[str, Any]]:
@@ -27,8 +27,7 @@ def groups() -> Iterator[tuple[str, Any]]:
 @cache
 def parts(name: str) -> tuple[ModuleType, ...]:
     """Return the modules of this name that the extras' folders have."""
-    modules = (f"{__name__}.{found.name}.{name}" for found in iter_modules(__path__) if found.ispkg)
-    return tuple(import_module(module) for module in modules if find_spec(module))
+    return modules_in(__name__, __path__, name)
 
 
 def with_options_of_extras(before: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -75,11 +75,14 @@ def deliver(target: Target, event: str, cause: Cause) -> None:
 
 def deliver_to_target_of_rule(target: Mapping[str, Any], event: Mapping[str, Any], cause: Cause) -> None:
     """Deliver an event to a target of a rule, as its template describes it, with the input that it asks for."""
-    group = target.get("SqsParameters", {}).get("MessageGroupId")
+    deliver(target_of(target, target.get("RoleArn")), input_of(target, event, cause.arn), cause)
+
+
+def target_of(described: Mapping[str, Any], role: str | None) -> Target:
+    """Return a target of a rule or a schedule as its template describes it."""
+    group = described.get("SqsParameters", {}).get("MessageGroupId")
     settings = {"MessageGroupId": group} if group else {}
-    dead_letters = target.get("DeadLetterConfig", {}).get("Arn")
-    named = Target(target["Arn"], target.get("RoleArn"), dead_letters, settings)
-    deliver(named, input_of(target, event, cause.arn), cause)
+    return Target(described["Arn"], role, described.get("DeadLetterConfig", {}).get("Arn"), settings)
 
 
 def give_up(target: Target, event: str, cause: Cause, why: str, code: str) -> None:

@@ -65,7 +65,7 @@ def refused(service: str, status: int, kind: str, message: str) -> Response:
         error = ET.Element("Error")
         ET.SubElement(error, "Code").text, ET.SubElement(error, "Message").text = kind, message
         root = error
-        if protocol != "rest-xml" or service != "s3":
+        if service != "s3":
             root = ET.Element("ErrorResponse")
             root.append(error)
         return Response(status, [("content-type", "text/xml")], ET.tostring(root, encoding="utf-8"))

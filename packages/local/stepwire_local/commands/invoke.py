@@ -1,6 +1,6 @@
 """Invoke a function of the application that is served, as its console does.
 
-The rule: the event is checked before anything is sent. A function may take 15 minutes, so nothing here ends the wait.
+The rule: the event is checked before anything is sent.
 """
 
 import argparse

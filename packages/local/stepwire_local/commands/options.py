@@ -28,12 +28,11 @@ Each has a --help of its own. The environment variable LOG=json makes every line
 
 def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of a command line, with its command: `serve`, unless the first argument names another."""
-    others = {"logs": _logs(), "invoke": _invoke(), "fire": _fire()}
-    command, parser = "serve", _serve()
-    if arguments and arguments[0] in others:
+    command, parser = "serve", _serve
+    if arguments and arguments[0] in _OTHERS:
         command, arguments = arguments[0], arguments[1:]
-        parser = others[command]
-    return parser.parse_args(arguments, argparse.Namespace(command=command))
+        parser = _OTHERS[command]
+    return parser().parse_args(arguments, argparse.Namespace(command=command))
 
 
 def _logs() -> argparse.ArgumentParser:
@@ -56,7 +55,7 @@ def _invoke() -> argparse.ArgumentParser:
     parser.add_argument(
         "event", nargs="?", default="{}", metavar="EVENT", help="JSON, a file of JSON, or - for standard input"
     )
-    parser.add_argument("--url", default=_URL, help="where the application is served (default: %(default)s)")
+    _add_url(parser)
     return parser
 
 
@@ -67,8 +66,15 @@ def _fire() -> argparse.ArgumentParser:
         epilog="Exit codes: 0 it fired, 2 it did not.",
     )
     parser.add_argument("schedule", metavar="SCHEDULE", help="its logical id, which the start shows")
-    parser.add_argument("--url", default=_URL, help="where the application is served (default: %(default)s)")
+    _add_url(parser)
     return parser
+
+
+def _add_url(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--url", default=_URL, help="where the application is served (default: %(default)s)")
+
+
+_OTHERS: Final = {"logs": _logs, "invoke": _invoke, "fire": _fire}
 
 
 def _serve() -> argparse.ArgumentParser:
@@ -104,6 +110,11 @@ def _serve() -> argparse.ArgumentParser:
         "--verbose", action="store_true", help="list what is different from AWS for every application, too"
     )
     _add_services(parser)
+    _add_issuer(parser)
+    return parser
+
+
+def _add_issuer(parser: argparse.ArgumentParser) -> None:
     endpoint = parser.add_argument_group("for an endpoint of Stepwire, which serves MCP clients")
     endpoint.add_argument(
         "--issuer",
@@ -111,7 +122,6 @@ def _serve() -> argparse.ArgumentParser:
         metavar="SHAPE",
         help=f"require sign-in, at a test issuer that asks who you are, of a shape: {', '.join(sorted(SHAPES))}",
     )
-    return parser
 
 
 def _add_stack(parser: argparse.ArgumentParser) -> None:

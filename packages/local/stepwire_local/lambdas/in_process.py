@@ -15,15 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stepwire_local.iam.actions import UnknownOperation
-from stepwire_local.iam.permissions import acting_as
 from stepwire_local.lambdas.environment import variables_of
-from stepwire_local.lambdas.function_output import output_of
 from stepwire_local.lambdas.invocations import (
     FunctionSettings,
     LambdaContext,
     Outcome,
     failed,
     returned_value,
+    running_as,
     timed_out,
 )
 from stepwire_local.lambdas.loading import load_handler
@@ -56,7 +55,7 @@ class InProcess:
     @contextmanager
     def running(self) -> Generator[None]:
         """Give the code of the block the function's role, its variables and its log."""
-        with acting_as(self._settings.role), variables_of(self._variables), output_of(self._settings.name):
+        with running_as(self._settings), variables_of(self._variables):
             yield
 
     def warm(self) -> None:

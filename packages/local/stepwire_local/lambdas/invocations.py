@@ -3,13 +3,15 @@
 import json
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
-from stepwire_local.iam.permissions import Role
+from stepwire_local.iam.permissions import Role, acting_as
+from stepwire_local.lambdas.function_output import output_of
 from stepwire_local.stubs import owners
 
 logger = logging.getLogger(__name__)
@@ -73,6 +75,13 @@ class LambdaContext:
     def get_remaining_time_in_millis(self) -> int:
         """Return the milliseconds until the invocation times out."""
         return max(0, int((self.deadline - time.monotonic()) * 1000))
+
+
+@contextmanager
+def running_as(settings: FunctionSettings) -> Generator[None]:
+    """Give the code of the block a function's role and its log."""
+    with acting_as(settings.role), output_of(settings.name):
+        yield
 
 
 def returned(payload: str) -> Outcome:

@@ -1,12 +1,9 @@
 """Functions whose code cannot run here: each invocation fails, and says which stub would answer."""
 
 import logging
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
-from stepwire_local.iam.permissions import acting_as
-from stepwire_local.lambdas.function_output import output_of
-from stepwire_local.lambdas.invocations import FunctionSettings, LambdaContext, Outcome, failed
+from stepwire_local.lambdas.invocations import FunctionSettings, LambdaContext, Outcome, failed, running_as
 from stepwire_local.stubs import owners
 from stepwire_local.stubs.names import suggested
 
@@ -19,11 +16,9 @@ class NotRun:
     def __init__(self, settings: FunctionSettings) -> None:
         self._settings = settings
 
-    @contextmanager
-    def running(self) -> Generator[None]:
+    def running(self) -> AbstractContextManager[None]:
         """Give the block the function's role and its log."""
-        with acting_as(self._settings.role), output_of(self._settings.name):
-            yield
+        return running_as(self._settings)
 
     def warm(self) -> None:
         """Do nothing: there is nothing to prepare."""

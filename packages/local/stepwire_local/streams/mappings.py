@@ -20,7 +20,7 @@ from moto.events.models import EventPattern
 
 from stepwire_local.account.moto_patches.dynamodb import turns
 from stepwire_local.account.moto_patches.streams import written
-from stepwire_local.activity import Activity, tell
+from stepwire_local.activity import Activity, counted, tell
 from stepwire_local.lambdas.asynchronous import bury
 from stepwire_local.lambdas.invocations import PAYLOAD_LIMIT, Outcome
 from stepwire_local.streams.records import GivenUp, Record, created_at, dead_letter, event_record, unprocessed
@@ -164,8 +164,8 @@ class Mapping:
 
     def _tell(self, batch: Sequence[Record]) -> None:
         if not self._settings.is_own:
-            count = f"{len(batch)} record{'' if len(batch) == 1 else 's'}"
-            tell(Activity("stream", self._table, name_of(self._settings.function.arn), count))
+            function = name_of(self._settings.function.arn)
+            tell(Activity("stream", self._table, function, counted(len(batch), "record")))
 
     def _young_ones(self, batch: Sequence[Record], outcome: Outcome | None, tries: int) -> Sequence[Record]:
         if self._stopping.is_set():

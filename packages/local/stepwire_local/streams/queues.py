@@ -17,7 +17,7 @@ from typing import Any, Final
 from moto.events.models import EventPattern
 from moto.sqs.models import sqs_backends
 
-from stepwire_local.activity import Activity, tell
+from stepwire_local.activity import Activity, counted, tell
 from stepwire_local.iam.clients import aws_client
 from stepwire_local.lambdas.invocations import Outcome, Returned
 from stepwire_local.streams.mappings import Target
@@ -94,8 +94,8 @@ class QueueMapping:
         if not messages:
             return
         event = {"Records": [records[one["MessageId"]] for one in messages]}
-        count = f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
-        tell(Activity("queue", name_of(self._settings.queue_arn), name_of(self._settings.function.arn), count))
+        queue, function = name_of(self._settings.queue_arn), name_of(self._settings.function.arn)
+        tell(Activity("queue", queue, function, counted(len(messages), "message")))
         hidden = self._hidden_until()
         failed = self._failed(self._settings.function.invoke(json.dumps(event)), messages)
         hidden_now = self._hidden_until()

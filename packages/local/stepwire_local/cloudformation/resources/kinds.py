@@ -13,7 +13,7 @@ from stepwire_local.gateway.jwt_tokens import JwtAuthorizer
 from stepwire_local.iam.actions import Need
 from stepwire_local.iam.clients import aws_client
 from stepwire_local.iam.permissions import Role
-from stepwire_local.lambdas.functions import Function
+from stepwire_local.lambdas.functions import Function, registered
 from stepwire_local.streams.mappings import Mapping as StreamMapping
 from stepwire_local.streams.queues import QueueMapping
 from stepwire_local.streams.schedules import Schedule
@@ -151,6 +151,15 @@ def needs_of(destination: str | None) -> list[Need]:
 
 
 _WRITES = {"sns": "sns:Publish", "sqs": "sqs:SendMessage"}
+
+
+def fault_of_function(arn: str) -> str:
+    """Return why a function can get no events; empty if it can."""
+    try:
+        registered(arn)
+    except KeyError:
+        return "no template here has this function"
+    return ""
 
 
 NOT_ENFORCED = "permissions: policies of roles are enforced; those of resources, that let others in, are not"

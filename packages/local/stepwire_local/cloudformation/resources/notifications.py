@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from moto.s3.notifications import S3NotificationEvent
 
-from stepwire_local.cloudformation.resources.kinds import Resource, World
-from stepwire_local.lambdas import functions
+from stepwire_local.cloudformation.resources.kinds import Resource, World, fault_of_function
 
 
 @dataclass(frozen=True)
@@ -69,12 +68,4 @@ def _fault_in(one: Mapping[str, Any], target: _Target, world: World) -> str:
     parts = str(one[target.key]).split(":")
     if parts[2:4] != [target.service, world.region]:
         return f"it is not served here, or in another Region than {world.region}"
-    return "" if target.service != "lambda" else _fault_of_function(str(one[target.key]))
-
-
-def _fault_of_function(arn: str) -> str:
-    try:
-        functions.registered(arn)
-    except KeyError:
-        return "no template here has this function"
-    return ""
+    return "" if target.service != "lambda" else fault_of_function(str(one[target.key]))

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from stepwire_local.account.deliveries import Cause, Target, can_get_events, deliver, deliver_to_target_of_rule
+from stepwire_local.account.deliveries import Cause, can_get_events, deliver, deliver_to_target_of_rule, target_of
 from stepwire_local.cloudformation.resources.kinds import Change, Created, Kind, Resource, World, named
 from stepwire_local.errors import TemplateError
 from stepwire_local.streams.schedule_expressions import Expression, NotASchedule, read
@@ -45,10 +45,7 @@ def _schedule(resource: Resource, world: World) -> Created:
         raise TemplateError(f"{resource.logical_id}: its target {described['Arn']} cannot be reached here.")
 
     def fire(at: datetime) -> None:
-        group = described.get("SqsParameters", {}).get("MessageGroupId")
-        dead_letters = described.get("DeadLetterConfig", {}).get("Arn")
-        settings = {"MessageGroupId": group} if group else {}
-        target = Target(described["Arn"], described["RoleArn"], dead_letters, settings)
+        target = target_of(described, described["RoleArn"])
         deliver(target, _input(described, arn, at), Cause("schedule", arn, text))
 
     _add(resource, expression_of(resource, _zone(resource)), fire, world)

@@ -16,11 +16,11 @@ from stepwire_local.cloudformation.resources.kinds import (
     Kind,
     Resource,
     World,
+    fault_of_function,
     named,
     picked,
 )
 from stepwire_local.errors import TemplateError
-from stepwire_local.lambdas import functions
 from stepwire_local.stubs.owners import Owned
 from stepwire_local.stubs.owners import register as own_stubs
 
@@ -31,7 +31,7 @@ _DOCUMENTS: Final = ("FilterPolicy", "RedrivePolicy")
 
 def _topic(resource: Resource, world: World) -> Created:
     properties = resource.properties
-    name: str = properties.get("TopicName", _name(resource, world))
+    name = _name(resource, world)
     attributes = {key: text_of(value) for key, value in picked(properties, _TOPIC).items()}
     arn: str = world.client("sns").create_topic(Name=name, Attributes=attributes)["TopicArn"]
     own_stubs(arn, Owned(world.stubs, (resource.logical_id, name)))
@@ -42,12 +42,12 @@ def _topic(resource: Resource, world: World) -> Created:
 
 def _name(resource: Resource, world: World) -> str:
     is_fifo = str(resource.properties.get("FifoTopic", False)).lower() == "true"
-    return f"{world.name(resource)}.fifo" if is_fifo else world.name(resource)
+    return resource.properties.get("TopicName", f"{world.name(resource)}{'.fifo' if is_fifo else ''}")
 
 
 def _changed_topic(change: Change, world: World) -> Created:
     client, arn = world.client("sns"), change.created.reference
-    if _topic_name(change.before, world) != _topic_name(change.after, world):
+    if _name(change.before, world) != _name(change.after, world):
         raise TemplateError(f"{change.after.logical_id}: its name changes by a restart only.")
     before, after = (one.properties.get("Subscription", []) for one in (change.before, change.after))
     for subscription in before if before != after else ():
@@ -55,10 +55,6 @@ def _changed_topic(change: Change, world: World) -> Created:
     for subscription in after if before != after else ():
         _subscribe(change.after, {**subscription, "TopicArn": arn}, world)
     return change.created
-
-
-def _topic_name(resource: Resource, world: World) -> str:
-    return resource.properties.get("TopicName", _name(resource, world))
 
 
 def _removed_topic(_resource: Resource, created: Created, world: World) -> None:
@@ -110,14 +106,6 @@ def _not_served(_endpoint: str) -> str:
     return "only functions, queues and URLs on this machine do"
 
 
-def _fault_of_function(arn: str) -> str:
-    try:
-        functions.registered(arn)
-    except KeyError:
-        return "no template here has this function"
-    return ""
-
-
 def _fault_of_url(url: str) -> str:
     return "" if is_here(url) else "only URLs on this machine do"
 
@@ -125,7 +113,7 @@ def _fault_of_url(url: str) -> str:
 _FAULTS: Final[Mapping[str, Callable[[str], str]]] = {
     "http": _fault_of_url,
     "https": _fault_of_url,
-    "lambda": _fault_of_function,
+    "lambda": fault_of_function,
     "sqs": lambda _: "",
 }
 """Why an endpoint gets no messages here, or nothing, by the protocol of its subscription."""

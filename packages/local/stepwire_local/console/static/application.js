@@ -2,18 +2,11 @@
 
 import { h, arrange, badge, byId, clock, lasting, pretty } from "./dom.js";
 import { Graph } from "./graph.js";
+import { api, begin, HEADERS } from "./page.js";
 import { Wire } from "./wire.js";
 
 const LOOK = 1000; // milliseconds between two looks
-const HEADERS = { "x-stepwire-console": "1", "content-type": "application/json" };
-const state = { found: null, executions: [], view: null };
-
-async function api(path, options) {
-  const answer = await fetch(`/console/api/${path}`, options);
-  const found = await answer.json().catch(() => ({ message: `it answered with status ${answer.status}, and no JSON` }));
-  if (!answer.ok) throw new Error(found.message);
-  return found;
-}
+const state = { found: null, view: null };
 
 const region = (label, text) => h("pre", { tabindex: "0", role: "region", "aria-label": label }, text);
 const page = (title, ...rest) => h("div", { class: "page" }, h("h1", {}, title), ...rest);
@@ -92,7 +85,7 @@ function invocation(name) {
     result.replaceChildren(none("It runs."));
     try {
       JSON.parse(event.value);
-      const found = await api(`invocations/${encodeURIComponent(name)}`, { method: "POST", headers: HEADERS, body: event.value });
+      const found = await api(`invocations/${encodeURIComponent(name)}`, { method: "POST", headers: { ...HEADERS, "content-type": "application/json" }, body: event.value });
       result.replaceChildren(h("h2", {}, found.error ? "The function failed" : "Result"), region("Result", found.error ? [found.error, ...(found.trace ?? [])].join("\n") : JSON.stringify(found.result, null, 2)));
     } catch (error) {
       result.replaceChildren(h("p", { class: "fault", role: "alert" }, error.message));
@@ -126,23 +119,10 @@ async function look() {
   }
 }
 
-function theme(name) {
-  document.documentElement.style.colorScheme = name || "";
-}
-
 async function start() {
   state.found = { ...(await api("stack")), ...(await api("application")) };
   byId("endpoint").textContent = state.found.url;
-  byId("theme").value = localStorage.getItem("theme") ?? "";
-  theme(byId("theme").value);
-  byId("theme").addEventListener("change", ({ target }) => {
-    localStorage.setItem("theme", target.value);
-    theme(target.value);
-  });
-  byId("skip").addEventListener("click", (event) => {
-    event.preventDefault(); // its address is no view's
-    byId("main").focus();
-  });
+  begin();
   addEventListener("hashchange", route);
   lists(state.found);
   await route();

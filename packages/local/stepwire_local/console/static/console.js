@@ -3,20 +3,13 @@
 import { h, arrange, byId, clock, latest, listing, renew } from "./dom.js";
 import { Client } from "./mcp.js";
 import { isAsking, links, load, marks, pages, statusOf, waiting } from "./extras.js";
+import { api, begin, HEADERS } from "./page.js";
 import { TaskView } from "./task.js";
 import { ToolView } from "./tool.js";
 import { Wire } from "./wire.js";
 
 const LOOK = 1000; // milliseconds between two looks at the list of tasks
-const HEADERS = { "x-stepwire-console": "1" };
 const state = { about: null, client: null, connected: null, isLost: false, tools: [], tasks: [], view: null, task: null, calls: new Map(), forms: new Map() };
-
-async function api(path, options) {
-  const answer = await fetch(`/console/api/${path}`, options);
-  const found = await answer.json().catch(() => ({ message: `it answered with status ${answer.status}, and no JSON` }));
-  if (!answer.ok) throw new Error(found.message);
-  return found;
-}
 
 const token = async () => (await api("token", { method: "POST", headers: HEADERS })).token;
 const isApp = (tool) => (tool._meta?.ui?.visibility ?? ["model"]).every((one) => one === "app");
@@ -205,11 +198,6 @@ function allMessages() {
 
 // ---------------------------------------------------------------- start
 
-function theme(name) {
-  document.documentElement.style.colorScheme = name || "";
-  dispatchEvent(new Event("console-theme"));
-}
-
 // What is shown stays when another protocol is chosen, for something may be written there; what waits for the tools is made anew.
 async function connect() {
   const client = new Client(byId("era").value, state.about.url, state.about.signsIn ? token : async () => null);
@@ -237,23 +225,13 @@ async function start() {
   await load(state.about.scripts);
   byId("wire-title").before(...links());
   byId("endpoint").textContent = state.about.url;
-  const kept = localStorage.getItem("theme") ?? "";
-  byId("theme").value = kept;
-  theme(kept);
-  byId("theme").addEventListener("change", ({ target }) => {
-    localStorage.setItem("theme", target.value);
-    theme(target.value);
-  });
+  begin();
   byId("era").value = sessionStorage.getItem("era") ?? byId("era").value;
   byId("era").addEventListener("change", ({ target }) => {
     sessionStorage.setItem("era", target.value);
     state.connected = connect();
   });
   byId("menu").addEventListener("click", () => unfold(byId("menu").getAttribute("aria-expanded") !== "true"));
-  byId("skip").addEventListener("click", (event) => {
-    event.preventDefault(); // its address is no view's
-    byId("main").focus();
-  });
   addEventListener("hashchange", followed);
   await attempt(readTasks);
   await (state.connected = connect());

@@ -47,9 +47,9 @@ def built(folder: Path, handler: str, metadata: Mapping[str, Any]) -> Path:
         FunctionLoadError: there is no esbuild, or it fails.
     """
     properties: Mapping[str, Any] = metadata.get("BuildProperties") or {}
-    entries: Sequence[str] = properties.get("EntryPoints") or [f"{_stem(handler)}.ts"]
+    entries: Sequence[str] = properties.get("EntryPoints") or [f"{stem_of(handler)}.ts"]
     is_source = any((folder / entry).is_file() for entry in entries)
-    if not is_source and any((folder / f"{_stem(handler)}{suffix}").is_file() for suffix in (".js", ".mjs", ".cjs")):
+    if not is_source and any((folder / f"{stem_of(handler)}{suffix}").is_file() for suffix in (".js", ".mjs", ".cjs")):
         return folder
     program = _esbuild(folder)
     if program is None:
@@ -75,7 +75,7 @@ def packages_above(folder: Path) -> Sequence[Path]:
     return [one / "node_modules" for one in (folder, *folder.parents) if (one / "node_modules").is_dir()]
 
 
-def _stem(handler: str) -> str:
+def stem_of(handler: str) -> str:
     """Return the path of a handler's file without its suffix."""
     folder, slash, name = handler.rpartition("/")
     return f"{folder}{slash}{name.partition('.')[0]}"

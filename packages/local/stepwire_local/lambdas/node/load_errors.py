@@ -5,6 +5,7 @@ import re
 from typing import Any, Final, cast
 
 from stepwire_local.lambdas.invocations import Failed, FunctionSettings, failed
+from stepwire_local.lambdas.node.building import stem_of
 
 _MISSING: Final = re.compile(r"Cannot find (?:module|package) '(?P<name>[^']+)'")
 _OF_THE_RUNTIME: Final = ("@aws-sdk/", "@smithy/")
@@ -31,8 +32,7 @@ def _advice(message: str, settings: FunctionSettings) -> str:
     found = _MISSING.search(message)
     if found is None:
         return ""
-    name, file = found["name"], settings.handler.rpartition("/")[0::2]
-    stem = "/".join(filter(None, (file[0], file[1].partition(".")[0])))
+    name, stem = found["name"], stem_of(settings.handler)
     if name == stem:
         source = settings.folder / f"{stem}.ts"
         how = f"build {source}, or let esbuild do it (Metadata: BuildMethod: esbuild)" if source.is_file() else ""

@@ -5,15 +5,13 @@ the first invocation that needs them, and are reused while they live.
 """
 
 import threading
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
 from stepwire_local.errors import FunctionLoadError
-from stepwire_local.iam.permissions import acting_as
-from stepwire_local.lambdas.function_output import output_of
-from stepwire_local.lambdas.invocations import FunctionSettings, LambdaContext, Outcome, failed
+from stepwire_local.lambdas.invocations import FunctionSettings, LambdaContext, Outcome, failed, running_as
 from stepwire_local.lambdas.node.machine import node_here
 from stepwire_local.lambdas.node.process import Environment
 
@@ -43,11 +41,9 @@ class NodePool:
         self._turn = threading.Lock()
         self._places = threading.BoundedSemaphore(MOST)
 
-    @contextmanager
-    def running(self) -> Generator[None]:
+    def running(self) -> AbstractContextManager[None]:
         """Give the block the function's role and its log."""
-        with acting_as(self._settings.role), output_of(self._settings.name):
-            yield
+        return running_as(self._settings)
 
     def warm(self) -> None:
         """Do nothing: the first invocation starts a process, as in Lambda."""
