@@ -212,17 +212,18 @@ def test_code_that_cannot_be_loaded_does_not_stop_the_start(tmp_path: Path) -> N
           Leaves: {Type: AWS::Serverless::Function, Properties: {CodeUri: leaves}}
           Empty: {Type: AWS::Serverless::Function, Properties: {CodeUri: .}}
           Zipped: {Type: AWS::Serverless::Function, Properties: {CodeUri: zipped.zip}}
+          Beside: {Type: AWS::Serverless::Function, Properties: {Handler: beside.handler}}
           Layer: {Type: AWS::Serverless::LayerVersion, Properties: {ContentUri: gone}}
     """
-    files = {"newer/app.py": "def handler(:", "leaves/app.py": "raise SystemExit(1)"}
+    files = {"newer/app.py": "def handler(:", "leaves/app.py": "raise SystemExit(1)", "beside.py": FUNCTION}
     with ZipFile(tmp_path / "zipped.zip", "w") as archive:
         archive.writestr("app.py", FUNCTION)
 
     with beside(tmp_path, template, files) as stack:
-        result = stack.invoke("Zipped", {"in": 1})
+        results = [stack.invoke(name, {"in": 1}) for name in ("Zipped", "Beside")]
         missing = dict(line.split(" cannot run here: ") for line in stack.coverage.missing)
 
-    assert result == {"in": 1}
+    assert results == [{"in": 1}, {"in": 1}]
     assert "app.py: SyntaxError: " in missing["the function Newer"]
     assert missing["the function Gone"] == "its code is not in a folder on this disk: --stub Gone=answer.json"
     assert "app.py: SystemExit: 1: " in missing["the function Leaves"]

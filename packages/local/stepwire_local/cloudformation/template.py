@@ -185,7 +185,8 @@ def _definition_uris(source: Mapping[str, Any]) -> list[str]:
 
 def _localise(source: dict[str, Any], base: Path) -> dict[str, Path]:
     folders: dict[str, Path] = {}
-    shared: str | None = source.get("Globals", {}).get("Function", {}).get("CodeUri")
+    # Where a function names no folder, `sam build` takes the template's.
+    shared: object = source.get("Globals", {}).get("Function", {}).get("CodeUri", ".")
     for name, resource in source["Resources"].items():
         properties: dict[str, Any] = resource.setdefault("Properties", {})
         kind = resource.get("Type", "")
@@ -245,9 +246,7 @@ def _leave_out_code(name: str, properties: dict[str, Any]) -> None:
         properties["CodeUri"] = f"s3://{_BUCKET}/{name}"
 
 
-def _take_folder(
-    name: str, properties: dict[str, Any], code: str, base: Path, shared: str | None
-) -> Mapping[str, Path]:
+def _take_folder(name: str, properties: dict[str, Any], code: str, base: Path, shared: object) -> Mapping[str, Path]:
     uri = properties.get(code, shared)
     folder = unpacked((base / uri).resolve()) if isinstance(uri, str) else None
     if folder is None or not folder.is_dir():
