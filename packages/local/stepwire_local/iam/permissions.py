@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, cast
 
@@ -22,6 +22,7 @@ from botocore.model import OperationModel
 
 from stepwire_local.iam.actions import Need, Place, needs
 from stepwire_local.iam.tags import tags_of
+from stepwire_local.iam.tokens import machine_of
 
 logger = logging.getLogger(__name__)
 
@@ -160,10 +161,16 @@ def refusal_of(
     Raises:
         UnknownOperation: the operation is not simulated.
     """
-    for need in needs(operation, params, place):
+    for need in (_located(need, params, place) for need in needs(operation, params, place)):
         if not _is_elsewhere(need, role, home) and not allows(role, need):
             return _refusal(role, need, operation.partition(".")[2])
     return None
+
+
+def _located(need: Need, params: Mapping[str, Any], place: Place) -> Need:
+    """Return what an answer to a task token needs: its action on the state machine that issued the token."""
+    machine = machine_of(params["taskToken"], place.region, place.account) if "taskToken" in params else None
+    return need if machine is None else replace(need, resource=machine)
 
 
 def _is_elsewhere(need: Need, role: Role, home: str | None) -> bool:

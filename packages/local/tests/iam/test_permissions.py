@@ -138,6 +138,41 @@ def test_a_workflow_may_call_what_its_role_allows(tmp_path: Path, refusals: list
     refusals.clear()
 
 
+@pytest.mark.parametrize("granted", ["Asking", "Other"])
+def test_a_task_token_is_answered_by_who_may_answer_its_state_machine(
+    tmp_path: Path, refusals: list[str], granted: str
+) -> None:
+    message = {"QueueUrl": {"Ref": "Queue"}, "MessageBody.$": "$$.Task.Token"}
+    asking = {"Type": "Task", "Resource": "arn:aws:states:::sqs:sendMessage.waitForTaskToken", "End": True}
+    definition = {"StartAt": "Ask", "States": {"Ask": {**asking, "Parameters": message}}}
+    sending = {"SQSSendMessagePolicy": {"QueueName": {"Fn::GetAtt": ["Queue", "QueueName"]}}}
+    answering = {"Effect": "Allow", "Action": "states:SendTaskSuccess", "Resource": {"Ref": granted}}
+    more = {
+        "Queue": {"Type": "AWS::SQS::Queue"},
+        "Asking": {
+            "Type": "AWS::Serverless::StateMachine",
+            "Properties": {"Definition": definition, "Policies": [sending]},
+        },
+        "Other": machine(),
+    }
+    with LocalStack(template(tmp_path, {"Statement": answering}, **more)) as stack:
+        states = stack.client("stepfunctions")
+        run = states.start_execution(stateMachineArn=stack.physical_ids["Asking"])["executionArn"]
+        queue = stack.physical_ids["Queue"]
+        (sent,) = stack.client("sqs").receive_message(QueueUrl=queue, WaitTimeSeconds=10)["Messages"]
+
+        def answer() -> Any:
+            return call(stack, "stepfunctions", "send_task_success", taskToken=sent["Body"], output="7")
+
+        if granted == "Asking":
+            assert answer() == 200
+            until(lambda: states.describe_execution(executionArn=run)["status"] == "SUCCEEDED")
+        else:
+            with pytest.raises(FunctionError, match=f"SendTaskSuccess on resource: {stack.physical_ids['Asking']}"):
+                answer()
+    refusals.clear()
+
+
 def test_a_dead_letter_queue_that_the_role_may_not_write_to_stops_the_start(
     tmp_path: Path, refusals: list[str]
 ) -> None:
