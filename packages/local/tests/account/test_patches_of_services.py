@@ -40,14 +40,15 @@ def test_a_workflow_starts_another_and_takes_its_output(account: Account) -> Non
 
 
 @proof("dynamodb_takes_plain_texts")
-def test_an_item_may_have_plain_texts(account: Account) -> None:
-    parameters = {"TableName": account.table(), "Item": {"pk.$": "$.id", "kind": "note", "size": {"N": "1"}}}
+def test_an_item_may_have_plain_texts_and_nulls(account: Account) -> None:
+    item = {"pk.$": "$.id", "kind": "note", "size": {"N": "1"}, "none": None}
+    parameters = {"TableName": account.table(), "Item": item}
     put = {"Type": "Task", "Resource": "arn:aws:states:::dynamodb:putItem", "Parameters": parameters}
 
     account.ended(account.start(account.machine(put), {"id": "a"}))
 
-    (item,) = account.tables.scan(TableName=parameters["TableName"])["Items"]
-    assert item == {"pk": {"S": "a"}, "kind": {"S": "note"}, "size": {"N": "1"}}
+    (put_item,) = account.tables.scan(TableName=parameters["TableName"])["Items"]
+    assert put_item == {"pk": {"S": "a"}, "kind": {"S": "note"}, "size": {"N": "1"}}
 
 
 @proof("dynamodb_tells_of_its_response")

@@ -79,10 +79,10 @@ def parameters_are_spelled_either_way(replace: _Replace) -> None:
 
 
 def dynamodb_takes_plain_texts(replace: _Replace) -> None:
-    """Patch: Take a text where an attribute's value belongs as one of type S.
+    """Patch: Take a text where an attribute's value belongs as one of type S, and leave out a null.
 
-    Defect: `"Item": {"id.$": "$.id"}`, which published workflows have, fails with "'str' object has no attribute
-    'items'". No page of AWS was found that says that it may stand so.
+    Defect: `"Item": {"id.$": "$.id"}` and `"Item": {"id": null}`, which published workflows have, fail with "'str'
+    object has no attribute 'items'" and its like. No page of AWS was found that says that they may stand so.
 
     Ours: Without such a page moto's authors cannot check it.
     """
@@ -98,7 +98,8 @@ def dynamodb_takes_plain_texts(replace: _Replace) -> None:
         if (boto_service_name or self._get_boto_service_name()) == "dynamodb":
             for name in _ATTRIBUTES:
                 if isinstance(values := parameters.get(name), dict):
-                    parameters[name] = {key: _attribute(value) for key, value in cast("dict[str, Any]", values).items()}
+                    given = cast("dict[str, Any]", values).items()
+                    parameters[name] = {key: _attribute(value) for key, value in given if value is not None}
 
     replace(state_task_service.StateTaskService, "_normalise_parameters", normalise_parameters)
 
