@@ -1,4 +1,4 @@
-"""Errors of a process that cannot load its function's code: which function it is, and what to do. Pure."""
+"""Errors that a process tells of: where it cannot load its function's code, which function, and what to do. Pure."""
 
 import json
 import re
@@ -14,17 +14,28 @@ _LAYERS: Final = "/opt/"
 
 def not_loaded(error: str, settings: FunctionSettings) -> Failed:
     """Return the outcome of an invocation whose function cannot be loaded, from the error that the process tells of."""
-    try:
-        told: Any = json.loads(error)
-    except ValueError:
-        told = None
-    if not isinstance(told, dict):
+    entries = _entries(error)
+    if entries is None:
         return failed("Runtime.Unknown", f"function {settings.name}: {error}")
-    entries = cast("dict[str, Any]", told)
     message = str(entries.get("errorMessage", ""))
     advice = _advice(message, settings)
     more = f"; {advice}" if advice else ""
     return Failed(json.dumps({**entries, "errorMessage": f"{message} (function {settings.name}{more})"}))
+
+
+def in_one_line(failure: Failed) -> str:
+    """Return the type and the message of an error as the terminal shows them; its log has the stack."""
+    entries = _entries(failure.payload) or {"errorType": "Runtime.Unknown", "errorMessage": failure.payload}
+    return " ".join(f"{entries.get('errorType')}: {entries.get('errorMessage')}".split())
+
+
+def _entries(error: str) -> dict[str, Any] | None:
+    """Return the entries of an error; None if it has none."""
+    try:
+        told: Any = json.loads(error)
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", told) if isinstance(told, dict) else None
 
 
 def _advice(message: str, settings: FunctionSettings) -> str:

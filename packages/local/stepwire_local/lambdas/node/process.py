@@ -17,7 +17,7 @@ from typing import IO, Final
 
 from stepwire_local.lambdas.function_output import output_of
 from stepwire_local.lambdas.invocations import Failed, FunctionSettings, LambdaContext, Outcome, failed, timed_out
-from stepwire_local.lambdas.node.load_errors import not_loaded
+from stepwire_local.lambdas.node.load_errors import in_one_line, not_loaded
 from stepwire_local.lambdas.node.runtime_api import Invocation, RuntimeApi
 
 logger = logging.getLogger(__name__)
@@ -36,6 +36,7 @@ class Environment:
 
     def __init__(self, settings: FunctionSettings, node: str, layers: Sequence[Path]) -> None:
         self._settings = settings
+        self._is_killed = False
         self._api = RuntimeApi(lambda error: not_loaded(error, settings))
         self._process = subprocess.Popen(  # noqa: S603  # the developer's own code
             [node, f"--max-old-space-size={settings.memory * 9 // 10}", str(_BOOTSTRAP)],
@@ -62,14 +63,18 @@ class Environment:
         self._api.put(invocation)
         try:
             invocation.taken.result(START_SECONDS + seconds)
-            return invocation.done.result(seconds)
+            outcome = invocation.done.result(seconds)
         except TimeoutError:
             invocation.settle(timed_out(self._settings, context.aws_request_id))
             self.kill()
             return invocation.done.result()
+        if isinstance(outcome, Failed) and not self._is_killed:
+            logger.warning("%s failed. %s", self._settings.name, in_one_line(outcome))
+        return outcome
 
     def kill(self) -> None:
         """End the process, and what it has started."""
+        self._is_killed = True
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()

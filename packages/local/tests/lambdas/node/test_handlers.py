@@ -142,13 +142,17 @@ def test_a_result_is_what_the_handler_gives(stack: LocalStack, handler: str, res
     ],
 )
 def test_an_error_says_its_type_and_why_and_the_next_call_tries_again(
-    stack: LocalStack, handler: str, kind: str, message: str
+    stack: LocalStack, caplog: pytest.LogCaptureFixture, handler: str, kind: str, message: str
 ) -> None:
     for _ in range(2):
+        caplog.clear()
         with pytest.raises(FunctionError) as caught:
             stack.invoke(named(handler), {})
 
         assert (caught.value.error_type, bool(re.search(message, caught.value.message))) == (kind, True), caught.value
+        (line,) = [one for one in caplog.messages if "failed" in one]
+        assert re.search(rf"-{named(handler)} failed\. {kind}: \S", line), line
+        assert "\n" not in line
 
 
 def test_an_error_has_the_stack_of_the_code(stack: LocalStack) -> None:
