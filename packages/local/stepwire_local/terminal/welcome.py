@@ -80,7 +80,9 @@ def _welcome(served: Served) -> str:
 
 
 def _schedules(stack: LocalStack) -> Sequence[str]:
-    return [] if stack.is_mcp else [f"{one.name} {one.text}" for one in stack.schedules]
+    if stack.is_mcp:
+        return []
+    return [f"{one.name} {one.text}{'' if one.is_enabled else ', disabled'}" for one in stack.schedules]
 
 
 def _typed(command: str) -> str:

@@ -50,6 +50,7 @@ _TEMPLATE: Json = {
                         "Type": "Schedule",
                         "Properties": {"Schedule": "rate(1 day)", "Input": '{"order": "S-1"}'},
                     },
+                    "Idle": {"Type": "Schedule", "Properties": {"Schedule": "rate(1 hour)", "Enabled": False}},
                 },
             },
         },
@@ -167,9 +168,9 @@ def test_a_schedule_fires_on_demand_and_its_event_is_a_line(served: Served, caps
     missing = main(["fire", "Nobody", "--url", served.url])
 
     assert (fired, shown) == (0, "OrdersDaily fired: rate(1 day)\n")
-    assert "  OrdersDaily rate(1 day)" in served.lines
+    assert {"  OrdersDaily rate(1 day)", "  OrdersIdle rate(1 hour), disabled"} <= set(served.lines)
     assert missing == 2
-    assert "error: There is no schedule Nobody. The schedules: OrdersDaily." in capsys.readouterr().err
+    assert "error: There is no schedule Nobody. The schedules: OrdersDaily, OrdersIdle." in capsys.readouterr().err
 
 
 def test_where_nothing_is_served_the_command_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
