@@ -178,8 +178,7 @@ def test_all_missing_parameters_are_asked_for_at_once(tmp_path: Path) -> None:
 
     assert line == (
         "Parameters BucketName, Size, Mail have no default. Give: --parameter BucketName=bucket-name "
-        "--parameter Size=5 --parameter Mail=someone@example.com (or --make-up-parameters); "
-        "make run takes them in ARGS='...'"
+        "--parameter Size=5 --parameter Mail=someone@example.com (or --make-up-parameters)"
     )
 
 

@@ -47,7 +47,7 @@ def asked_for(missing: Mapping[str, Any]) -> str:
     """Return the one line that asks for all missing parameters, with the options to copy."""
     options = " ".join(f"--parameter {_option(name, declaration)}" for name, declaration in missing.items())
     what = f"Parameter {next(iter(missing))} has" if len(missing) == 1 else f"Parameters {', '.join(missing)} have"
-    return f"{what} no default. Give: {options} (or --make-up-parameters); make run takes them in ARGS='...'"
+    return f"{what} no default. Give: {options} (or --make-up-parameters)"
 
 
 def _option(name: str, declaration: Mapping[str, Any]) -> str:
