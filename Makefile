@@ -58,10 +58,10 @@ browser: .venv/ready  ## install Chromium for the tests in a browser, or say how
 	@$(BIN)/python -m tests.browser
 
 screenshots: stack.yaml  ## make the documents' pictures; ARGS='--only console'
-	@$(BIN)/python -m tests.pictures $(ARGS)
+	@$(BIN)/python -m tools.pictures $(ARGS)
 
 repeat: .venv/ready .venv-legacy/ready .venv-sam/ready  ## run `make test` RUNS (20) times, every second time with busy cores
-	$(BIN)/python -m tests.repeat $(if $(RUNS),--runs $(RUNS))
+	$(BIN)/python -m tools.repeat $(if $(RUNS),--runs $(RUNS))
 
 # With ENDPOINT, the tests use that running endpoint: nothing is built or emulated.
 FOR_THE_EMULATOR = $(if $(ENDPOINT),,.venv-sam/ready .venv-e2e/ready)
@@ -71,10 +71,10 @@ e2e: .venv/ready .venv-legacy/ready $(FOR_THE_EMULATOR)  ## build, deploy to an 
 
 # In an account, by hand: it says what it makes and what that costs, asks, and removes all.
 first-run: stack.yaml release  ## in an AWS account of yours, try what was never tried there; ARGS='--region eu-central-1 --idle-hour'
-	$(BIN)/python -m tests.first_run $(ARGS)
+	$(BIN)/python -m tools.first_run $(ARGS)
 
 load: .venv/ready  ## run 2,000 tasks of 200 clients and check that none is lost; ARGS=--tasks=100
-	$(BIN)/python -m tests.load $(ARGS)
+	$(BIN)/python -m tools.load $(ARGS)
 
 # One environment for each peer. Figures, not tests: nothing fails because a machine is slow.
 BENCH_READY := $(addsuffix /ready,$(addprefix .venv-bench-,awslabs mcp-1 mcp-2 fastmcp stdio))
@@ -103,7 +103,7 @@ templates: stack.yaml .venv-sam/ready
 	$(BIN)/python -m stepwire.manifests.reading functions/mcp/tools
 	$(BIN)/python -m stepwire.manifests.reading tests/conformance/functions/mcp/tools
 	$(BIN)/python -m tests.template.manifests $(TEMPLATES)
-	$(BIN)/cfn-lint $(TEMPLATES) $(wildcard $(addsuffix .yaml,docs/assets/* docs/extras/*/* examples/extras/*/* tests/first_run/templates/*))
+	$(BIN)/cfn-lint $(TEMPLATES) $(wildcard $(addsuffix .yaml,docs/assets/* docs/extras/*/* examples/extras/*/* tools/first_run/templates/*))
 	set -e; for template in $(TEMPLATES); do \
 		AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated $$template | $(BIN)/cfn-lint /dev/stdin; done
 	$(SAM) validate --lint
@@ -120,7 +120,7 @@ scan: stack.yaml .venv-checkov/ready  ## check the template against checkov's ru
 	.venv-checkov/bin/checkov --config-file .checkov.yaml --file .checkov.json
 
 explore: .venv/ready  ## run the property tests and the model with new examples for SECONDS (600)
-	$(BIN)/python -m tests.explore $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
+	$(BIN)/python -m tools.explore $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
 
 fuzz: .venv-fuzz/ready  ## run a coverage-guided fuzzer for SECONDS (600); TARGET=requests runs only that one
 	PYTHONPATH=layers/stepwire .venv-fuzz/bin/python -m tests.fuzz $(if $(SECONDS),--seconds $(SECONDS)) $(TARGET) $(ARGS)
@@ -130,7 +130,7 @@ conformance: .venv/ready  ## run the official MCP conformance suite against the 
 
 # By hand, and not in CI: it installs some gigabytes, and takes more than an hour.
 hosts: stack.yaml  ## drive MCP hosts with a scripted model; ARGS='--host=opencode --case=fetch'
-	$(BIN)/python -m tests.hosts $(ARGS)
+	$(BIN)/python -m tools.hosts $(ARGS)
 
 model: .venv/ready  ## run clients, workflows and faults in random order, checked by the model; ARGS=--steps=N
 	$(BIN)/python -m tests.model $(ARGS)
@@ -171,7 +171,7 @@ clean:  ## remove everything that these targets create
 	rm -rf dist packages/command/stepwire_cli/deployment/release.zip .venv .venv-hosts .venv-legacy .venv-fastmcp .venv-bench-* .venv-sam .venv-e2e .venv-checkov .venv-fuzz .venv-docs .checkov.json .aws-sam .fuzz .site .stepwire
 	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf functions/mcp/catalog.json functions/catalog/release_tools.json tests/conformance/functions/mcp/catalog.json
-	rm -rf tests/conformance/node_modules tests/refusals/node/node_modules tests/hosts/node/node_modules \
+	rm -rf tests/conformance/node_modules tests/refusals/node/node_modules tools/hosts/node/node_modules \
 		tests/browser/node/node_modules tests/sign_in/node/node_modules tests/interop/node/node_modules tests/interop/apps/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -42,7 +42,7 @@ def imports(file: Path) -> frozenset[str]:
 
 
 def reached(files: list[Path]) -> set[str]:
-    """Return the modules that these files import, themselves or through our tests and benchmarks."""
+    """Return the modules that these files import, themselves or through our tests, tools and benchmarks."""
     seen: set[str] = set()
     while files:
         new = imports(files.pop()) - seen
@@ -54,7 +54,7 @@ def reached(files: list[Path]) -> set[str]:
 def _sources(modules: frozenset[str]) -> Iterator[Path]:
     for module in modules:
         path = ROOT.joinpath(*module.split("."))
-        if module.partition(".")[0] in ("tests", "packages", "benchmarks"):
+        if module.partition(".")[0] in ("tests", "tools", "packages", "benchmarks"):
             yield from (file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file())
 
 

@@ -1,4 +1,4 @@
-"""Test runs use the same examples each time, and fail if a test does; explore and repeat find flaky tests."""
+"""Test runs use the same examples each time, and fail if a test does."""
 
 import os
 import socket
@@ -12,14 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.explore import __main__ as explore
 from tests.longest_first import SECONDS, in_order
 from tests.ports import free_port
-from tests.repeat import __main__ as repeat
 from tests.waiting import HANG_GUARD
 
-SUCCEEDS: Final = [sys.executable, "-c", "pass"]
-FAILS: Final = [sys.executable, "-c", "import sys; print('it broke'); sys.exit(3)"]
 ROOT: Final = Path(__file__).parents[1]
 BAD: Final = """
 import pytest
@@ -74,37 +70,6 @@ def test_a_property_test_draws_the_same_examples_whichever_modules_are_loaded(
     monkeypatch.setitem(sys.modules, "loaded_later", module_from_spec(spec))
 
     assert examples() == first
-
-
-def test_a_round_with_the_same_seed_runs_the_same_commands() -> None:
-    assert explore.commands(7) == explore.commands(7)
-    assert all("seed=7" in " ".join(command) for command in explore.commands(7))
-
-
-def test_a_round_that_fails_keeps_its_output_and_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explore, "REPORTS", tmp_path)
-
-    assert explore.explore([SUCCEEDS], 1)
-    assert not explore.explore([FAILS, SUCCEEDS], 2)
-
-    assert [path.name for path in tmp_path.iterdir()] == ["2.log"]
-    kept = (tmp_path / "2.log").read_text()
-    assert "it broke" in kept
-    assert FAILS[-1] in kept
-
-
-def test_runs_repeat_on_free_and_on_busy_cores_and_the_output_of_a_failed_run_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(repeat, "KEPT", tmp_path)
-
-    outcomes = [repeat.run(SUCCEEDS, 1, is_busy=False), repeat.run(FAILS, 2, is_busy=True)]
-
-    assert outcomes == [True, False]
-    first, second = capsys.readouterr().out.splitlines()
-    assert "cores free" in first
-    assert "cores busy" in second
-    assert (tmp_path / "2.log").read_text() == "it broke\n"
 
 
 def test_the_files_that_take_longest_come_first_and_each_keeps_its_order() -> None:

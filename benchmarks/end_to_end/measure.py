@@ -11,7 +11,7 @@ from typing import Final
 from benchmarks.cold.rounds import Spread, spread_of
 from benchmarks.end_to_end.stack import serving
 from benchmarks.end_to_end.ways import WAYS, Seen, Visit, recorded_at
-from tests.load.clients import Endpoint
+from tools.load.clients import Endpoint
 
 SECONDS: Final = (2, 4, 7, 11)
 """How long the workflows take."""

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Final
 
 from stepwire.rendering import UNFINISHED_TASK
-from tests.load.clients import ENDED, Endpoint
 from tests.server.answers import Json
 from tests.server.clients import LegacyClient, ModernClient
+from tools.load.clients import ENDED, Endpoint
 
 TOOL: Final = "wait_and_echo"
 

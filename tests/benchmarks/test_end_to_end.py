@@ -11,7 +11,7 @@ from benchmarks.end_to_end.pages import PLOT, bars, table
 from benchmarks.end_to_end.stack import Stack, serving
 from benchmarks.end_to_end.ways import WAYS, Seen, Visit
 from benchmarks.page import PAGE, PLOTS
-from tests.load.clients import Endpoint
+from tools.load.clients import Endpoint
 
 
 def test_a_delay_begins_with_the_end_of_the_workflow() -> None:

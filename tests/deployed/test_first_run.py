@@ -12,7 +12,7 @@ import pytest
 
 from tests.deployed.emulator import ROOT, Emulator
 from tests.deployed.stack import aws
-from tests.first_run.table import TRIALS
+from tools.first_run.table import TRIALS
 
 PREFIX: Final = "stepwire-first-run-"
 SO_HERE: Final = {"permissions to deploy", "a key of the endpoint's", "step-up", "another front door"}
@@ -40,7 +40,7 @@ _LISTS: Final = (
 def begun(emulator: Emulator, *words: str) -> Generator[subprocess.Popen[str]]:
     """Begin the command in an environment of its own."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.first_run", "--yes", *words],
+        [sys.executable, "-m", "tools.first_run", "--yes", *words],
         cwd=ROOT,
         env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", **emulator.credentials},
         stdin=subprocess.DEVNULL,

@@ -22,9 +22,9 @@ from benchmarks.cost import idle
 from tests.conformance.scenarios import read_scenarios
 from tests.docs.pages import ROOT
 from tests.faults.report import read_outcomes
-from tests.hosts.cases import CASES
-from tests.hosts.hosts import HOSTS
 from tests.server.test_rows import ROWS, WITHOUT_A_TEST
+from tools.hosts.cases import CASES
+from tools.hosts.hosts import HOSTS
 
 PAGE: Final = ROOT / "docs/numbers.md"
 RECORD: Final = Path(__file__).parent / "numbers.json"

@@ -14,8 +14,8 @@ README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
 HEAD: Final = README.partition("```")[0]
 NEED_THE_EXAMPLES: Final = {
     "make demo": "",
-    "make hosts": "tests/hosts/site.py",
-    "make screenshots": "tests/pictures/pages.py",
+    "make hosts": "tools/hosts/site.py",
+    "make screenshots": "tools/pictures/pages.py",
     "make bench": "benchmarks/end_to_end/stack.py",
 }
 """Each command that fails without the folder examples/, and its module that serves them."""
@@ -67,7 +67,11 @@ def test_a_run_of_the_schedule_that_finds_nothing_makes_as_many_calls_as_is_said
 
 
 def test_what_needs_the_examples_is_what_the_readme_names() -> None:
-    files = [one for folder in ("tests", "benchmarks", "packages", "release") for one in (ROOT / folder).rglob("*.py")]
+    files = [
+        one
+        for folder in ("tests", "tools", "benchmarks", "packages", "release")
+        for one in (ROOT / folder).rglob("*.py")
+    ]
     users = {one.relative_to(ROOT).as_posix() for one in files if _NAMES_THE_EXAMPLES.search(one.read_text("utf-8"))}
     theirs = {one for one in users if one.startswith("tests/") and "/examples/" in one}
 

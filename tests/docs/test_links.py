@@ -99,8 +99,8 @@ def _is_there(name: str) -> bool:
 
 @cache
 def _somewhere(name: str) -> bool:
-    tops = ("layers", "packages", "tests", "functions", "docs", "examples", "benchmarks", "release", "requirements")
-    return any(any((ROOT / top).rglob(name)) for top in tops)
+    tops = ("layers", "packages", "tests", "tools", "functions", "docs", "examples", "benchmarks", "release")
+    return any(any((ROOT / top).rglob(name)) for top in (*tops, "requirements"))
 
 
 @pytest.mark.parametrize("path", [one for one in PAGES if one.name not in _OF_THE_PAST], ids=lambda path: path.name)

@@ -15,7 +15,8 @@ from tests.docs.pages import ROOT
 from tests.docs.pages import page as document
 
 _WRONG: Final = ROOT / "packages/command/tests/example"  # shows what `stepwire doctor` finds
-_FOUND: Final = [*ROOT.glob("functions/*/tools/*.yaml"), *ROOT.glob("tests/**/tools/*.yaml")]
+_PLACES: Final = ("functions/*/tools/*.yaml", "tests/**/tools/*.yaml", "tools/**/tools/*.yaml")
+_FOUND: Final = [path for place in _PLACES for path in ROOT.glob(place)]
 MANIFESTS: Final = sorted(path for path in _FOUND if _WRONG not in path.parents)
 SMALLEST: Final[JsonObject] = {
     "name": "a",

@@ -64,6 +64,7 @@ def _folder() -> Path:
 
 
 def seeds() -> list[bytes]:
-    """List the manifests of the tests."""
-    files = [path.read_bytes() for path in sorted(ROOT.glob("tests/*/functions/mcp/tools/*.yaml"))]
-    return [*files, *(text.encode() for text in (*registered(ADOPTER).values(), _EVERY_FIELD))]
+    """List the manifests of the tests and tools."""
+    paths = (path for top in ("tests", "tools") for path in sorted((ROOT / top).glob("*/functions/mcp/tools/*.yaml")))
+    texts = (text.encode() for text in (*registered(ADOPTER).values(), _EVERY_FIELD))
+    return [*(path.read_bytes() for path in paths), *texts]

@@ -8,10 +8,10 @@ import pytest
 
 from stepwire_local import LocalStack
 from stepwire_local.account.engine import shared_account
-from tests.game_day.regions import NEXT, TEXTS, client_of, copied, imported, lost, owners_in, stack
 from tests.integration.clock import Clock
 from tests.server.clients import ModernClient
 from tests.waiting import until
+from tools.game_day.regions import NEXT, TEXTS, client_of, copied, imported, lost, owners_in, stack
 
 SECONDS: Final = 60.0  # from the backup to an answer; it takes one, and the rest is for slow machines
 

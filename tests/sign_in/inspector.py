@@ -16,11 +16,11 @@ import httpx
 
 from stepwire_local.issuer import Client
 from tests.browser.chromium import seen_by_chromium
-from tests.hosts.process import Running, home, running
 from tests.npm import NODE, install
 from tests.ports import free_port
 from tests.sign_in.site import DOCUMENT, GIVEN_ID, Site
 from tests.waiting import HANG_GUARD
+from tools.hosts.process import Running, home, running
 
 Json = dict[str, Any]
 FOLDER: Final = Path(__file__).parent / "node"

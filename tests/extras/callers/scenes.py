@@ -1,12 +1,12 @@
-"""For tests/game_day: what an operator does about one caller."""
+"""For tools/game_day: what an operator does about one caller."""
 
 import json
 from typing import Final
 
-from tests.game_day.night import MOST, Night, taken_over
-from tests.game_day.operator import Operator
-from tests.game_day.regions import client_of, lost, owners_in
 from tests.waiting import until
+from tools.game_day.night import MOST, Night, taken_over
+from tools.game_day.operator import Operator
+from tools.game_day.regions import client_of, lost, owners_in
 
 HOUR: Final = 3600  # seconds
 FLOOD: Final = 40

@@ -7,9 +7,9 @@ import pytest
 from stepwire_local.account.engine import shared_account
 from stepwire_local.operating import account_of
 from tests.extras.callers.scenes import OTHERS, blocked_and_erased
-from tests.game_day.operator import Operator
-from tests.game_day.regions import NEXT, client_of, imported, lost, owners_in, stack
 from tests.integration.clock import Clock
+from tools.game_day.operator import Operator
+from tools.game_day.regions import NEXT, client_of, imported, lost, owners_in, stack
 
 
 @pytest.mark.long

@@ -4,8 +4,8 @@ from typing import Final
 
 import httpx
 
-from tests.first_run.account import Account
-from tests.first_run.trial import Seen, Sentence, Trial, not_here, so
+from tools.first_run.account import Account
+from tools.first_run.trial import Seen, Sentence, Trial, not_here, so
 
 _NO_LOGS: Final = "the account has no role for access logs of REST APIs (`aws apigateway get-account`)"
 _CLOSED: Final = frozenset({"403", "no address"})

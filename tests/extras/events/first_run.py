@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.first_run.trial import Sentence, Trial
+from tools.first_run.trial import Sentence, Trial
 
 TRIALS: Final[tuple[Trial, ...]] = ()
 NOT_TRIED: Final = {Sentence("docs/extras/events.md", ""): "needs the accounts of other hosts"}

@@ -1,4 +1,4 @@
-"""For tests/game_day: what the probe tells an operator of an issuer that is down."""
+"""For tools/game_day: what the probe tells an operator of an issuer that is down."""
 
 import json
 from collections.abc import Generator, Mapping
@@ -10,7 +10,7 @@ import pytest
 from packages.local.tests.issuer import TestIssuer
 from stepwire.extras.operations.probe import Probe, ProbeFailed, token_of
 from stepwire_local.http_server import LoopbackServer, QuietHandler
-from tests.game_day.night import Night
+from tools.game_day.night import Night
 
 
 def dead_issuer(at: Night) -> str:
