@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: FORCE help demo run logs services test compiled browser screenshots repeat e2e load check style types templates docs \
-	scan first-run explore fuzz model conformance hosts catalog build account deploy release deploy-examples replay lock bench \
+	scan first-run explore mutants fuzz model conformance hosts catalog build account deploy release deploy-examples replay lock bench \
 	bench-release clean
 
 PYTHON ?= python3
@@ -119,6 +119,9 @@ scan: stack.yaml .venv-checkov/ready  ## check the template against checkov's ru
 	AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.template.translated stack.yaml --unconditional > .checkov.json
 	.venv-checkov/bin/checkov --config-file .checkov.yaml --file .checkov.json
 
+mutants: .venv/ready .venv-legacy/ready .venv-sam/ready  ## change the kit in small ways, and see which tests find it; ARGS='--modules tasks'
+	PYTHONHASHSEED=0 $(BIN)/python -m tools.mutants $(ARGS)
+
 explore: .venv/ready  ## run the property tests and the model with new examples for SECONDS (600)
 	$(BIN)/python -m tools.explore $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
 
@@ -168,7 +171,7 @@ lock: .venv/ready  ## resolve the lock files from pyproject.toml; UPGRADE=1 take
 	$(BIN)/python requirements/lock.py $(if $(UPGRADE),--upgrade)
 
 clean:  ## remove everything that these targets create
-	rm -rf dist packages/command/stepwire_cli/deployment/release.zip .venv .venv-hosts .venv-legacy .venv-fastmcp .venv-bench-* .venv-sam .venv-e2e .venv-checkov .venv-fuzz .venv-docs .checkov.json .aws-sam .fuzz .site .stepwire
+	rm -rf dist packages/command/stepwire_cli/deployment/release.zip .venv .venv-hosts .venv-legacy .venv-fastmcp .venv-bench-* .venv-sam .venv-e2e .venv-checkov .venv-fuzz .venv-docs .checkov.json .aws-sam .fuzz .site .stepwire .mutants
 	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf functions/mcp/catalog.json functions/catalog/release_tools.json tests/conformance/functions/mcp/catalog.json
 	rm -rf tests/conformance/node_modules tests/refusals/node/node_modules tools/hosts/node/node_modules \
