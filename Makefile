@@ -174,8 +174,8 @@ clean:  ## remove everything that these targets create
 	rm -rf dist packages/command/stepwire_cli/deployment/release.zip .venv .venv-hosts .venv-legacy .venv-fastmcp .venv-bench-* .venv-sam .venv-e2e .venv-checkov .venv-fuzz .venv-docs .checkov.json .aws-sam .fuzz .site .stepwire .mutants
 	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf functions/mcp/catalog.json functions/catalog/release_tools.json tests/conformance/functions/mcp/catalog.json
-	rm -rf tests/conformance/node_modules tests/refusals/node/node_modules tools/hosts/node/node_modules \
-		tests/browser/node/node_modules tests/sign_in/node/node_modules tests/interop/node/node_modules tests/interop/apps/node_modules
+	rm -rf tests/conformance/node_modules tests/clients/node/node_modules tools/hosts/node/node_modules \
+		tests/browser/node/node_modules tests/sign_in/node/node_modules tests/clients/ai_sdk/node_modules tests/clients/apps/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment is recreated when its lock changes or its installation was interrupted: the file `ready` marks a complete

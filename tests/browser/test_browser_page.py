@@ -7,8 +7,8 @@ from typing import Any, Final
 import pytest
 
 from tests.browser.chromium import needs_chromium, seen_by_chromium
+from tests.clients.endpoint import serving
 from tests.kits import World
-from tests.refusals.endpoint import serving
 
 pytestmark = [pytest.mark.long, needs_chromium]
 PICTURES: Final = os.environ.get("BROWSER_PICTURES", "")

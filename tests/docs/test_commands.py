@@ -39,7 +39,7 @@ UNTESTABLE: Final = {
     ): "writes into this folder; tests/templates/test_templates.py makes both in another",
     ("docs/adopting.md", "aws"): "needs an AWS account; tests/integration/test_registration.py makes the same calls",
     ("docs/tracing.md", "stepwire"): "needs an AWS account; packages/command/tests/test_timeline.py runs it",
-    ("docs/agentcore.md", "aws"): "needs a Gateway; tests/interop/test_agentcore_gateway.py checks its input",
+    ("docs/agentcore.md", "aws"): "needs a Gateway; tests/clients/replayed/test_agentcore_gateway.py checks its input",
     (
         "docs/agentcore.md",
         "stepwire",

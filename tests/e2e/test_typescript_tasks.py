@@ -1,13 +1,10 @@
 """The released TypeScript clients with tasks run them from start to end: SDK 1.32, and `ext-tasks` 0.2 in both eras."""
 
-import json
 from typing import Any, Final
 
 import pytest
 
-from tests.npm import install, node
-from tests.refusals.typescript import FOLDER
-from tests.waiting import HANG_GUARD
+from tests.clients.programs import in_node
 
 LEGACY: Final = "2025-11-25"
 MODERN: Final = "2026-07-28"
@@ -17,10 +14,7 @@ pytestmark = pytest.mark.long
 
 def seen_by(url: str, library: str) -> dict[str, Any]:
     """Run tasks.mjs, and return what its client has seen."""
-    install(FOLDER)
-    ended = node(FOLDER, ["tasks.mjs", url, library], HANG_GUARD)
-    assert ended.returncode == 0, ended.stderr
-    return json.loads(ended.stdout)
+    return in_node("tasks.mjs", url, library)
 
 
 @pytest.mark.parametrize("selection", ["", "/tools/wait_and_echo,approve_refund/discover/1"])

@@ -13,9 +13,9 @@ from stepwire.aws.storage.table import Table
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
 from stepwire_local import LocalStack, at_once
+from tests.clients.endpoint import serving
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, Deployed, deployed
-from tests.refusals.endpoint import serving
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.waiting import until
 

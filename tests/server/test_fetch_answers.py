@@ -1,7 +1,6 @@
 """Questions of tasks that a model waits for: the model answers what it may, and its user the rest."""
 
 import json
-import re
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -15,6 +14,7 @@ from tests.server.answers import Json
 from tests.server.clients import ASKING_CAPABILITY, FORM_CAPABILITY, LegacyClient, ModernClient
 from tests.server.fetching import (
     ASKING,
+    NEXT_STEP,
     RIGHT,
     Client,
     asking_client,
@@ -287,7 +287,7 @@ class ScriptedModel:
         return result_of(self.client, tool, arguments)
 
     def _next(self, result: Json) -> tuple[str, JsonObject] | None:
-        step = re.search(r"Next: call (\w+) with (\{.*?\}+)[.,]", result["content"][0]["text"])
+        step = NEXT_STEP.search(result["content"][0]["text"])
         if step is None or step[1] not in self.tools:
             return None
         arguments = json.loads(step[2])

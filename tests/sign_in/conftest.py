@@ -1,7 +1,5 @@
 """Endpoints with issuers of each shape; one stack a shape, shared by the tests of a file."""
 
-import json
-import subprocess
 from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from functools import partial
@@ -10,11 +8,9 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.npm import install, node
-from tests.refusals.typescript import FOLDER
+from tests.clients.programs import LEGACY_PYTHON, in_node, in_python
 from tests.sign_in.mcp_2 import seen_by_mcp_2
 from tests.sign_in.site import CALLBACK, DOCUMENT, GIVEN_ID, ROOT, Site, site_of
-from tests.waiting import HANG_GUARD
 
 Json = dict[str, Any]
 Sites = Callable[..., Site]
@@ -55,21 +51,11 @@ def _mcp_2(url: str, plan: Json) -> Json:
 
 
 def _mcp_1(url: str, plan: Json) -> Json:
-    python = ROOT / ".venv-legacy" / "bin" / "python"
-    assert python.exists(), ".venv-legacy is missing: run `make .venv-legacy/ready`"
-    command = [str(python), str(ROOT / "tests/sign_in/mcp_1.py"), url]
-    ended = subprocess.run(
-        command, input=json.dumps(plan), capture_output=True, text=True, timeout=HANG_GUARD, check=False
-    )
-    assert ended.returncode == 0, ended.stderr
-    return json.loads(ended.stdout)
+    return in_python(LEGACY_PYTHON, ROOT / "tests/sign_in/mcp_1.py", url, plan)
 
 
 def _typescript(library: str, url: str, plan: Json) -> Json:
-    install(FOLDER)
-    ended = node(FOLDER, ["sign_in.mjs", url], HANG_GUARD, json.dumps({**plan, "library": library}))
-    assert ended.returncode == 0, ended.stderr
-    return json.loads(ended.stdout)
+    return in_node("sign_in.mjs", url, plan={**plan, "library": library})
 
 
 LIBRARIES: dict[str, Callable[[str, Json], Json]] = {

@@ -13,10 +13,10 @@ from typing import Final
 import pytest
 
 from stepwire_client import Callbacks, Pace
+from tests.clients.endpoint import serving
+from tests.clients.programs import FOLDER
 from tests.kits import World
 from tests.npm import install, start
-from tests.refusals.endpoint import serving
-from tests.refusals.typescript import FOLDER
 
 ROOT: Final = Path(__file__).parents[3]
 LEGACY_PYTHON: Final = ROOT / ".venv-legacy" / "bin" / "python"

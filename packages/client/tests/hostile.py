@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from stepwire.protocol.http import HttpRequest, HttpResponse
-from tests.refusals.endpoint import Endpoint, serving
+from tests.clients.endpoint import Endpoint, serving
 
 Change = Callable[[dict[str, Any]], object]
 """Changes the result of a request."""

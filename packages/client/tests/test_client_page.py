@@ -13,8 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.json_text import write
+from tests.clients.endpoint import SOON, served
 from tests.kits import OPTIONAL, plan_of, state_machine_arn
-from tests.refusals.endpoint import SOON, served
 
 ROOT = Path(__file__).parents[3]
 SERVED = "http://127.0.0.1:3000/mcp"

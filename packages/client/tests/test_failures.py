@@ -28,8 +28,8 @@ from stepwire_client import (
     connect,
 )
 from stepwire_client.client import Mode
+from tests.clients.endpoint import serving
 from tests.kits import ARGUMENTS, FORM, OPTIONAL, OUTPUT, TOOLS, World, catalog_of
-from tests.refusals.endpoint import serving
 
 pytestmark = pytest.mark.anyio
 HTML = HttpResponse(200, "<html>Welcome</html>", {"content-type": "text/html"})

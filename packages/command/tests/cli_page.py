@@ -17,8 +17,8 @@ from packages.command.tests.aws import CREDENTIALS, aws_at
 from packages.command.tests.terminal import CTRL_C, Session, at_a_terminal
 from stepwire.catalog.tools import Tool
 from stepwire.json_text import write
+from tests.clients.endpoint import SOON, served
 from tests.kits import OPTIONAL, plan_of, state_machine_arn
-from tests.refusals.endpoint import SOON, served
 
 ROOT: Final = Path(__file__).parents[3]
 PAGE: Final = ROOT / "docs" / "cli.md"

@@ -12,8 +12,8 @@ from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_cli.__main__ import in_front
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
+from tests.clients.endpoint import serving
 from tests.extras import parts
-from tests.refusals.endpoint import serving
 
 TASK = "01kyyk41g000000000000000000000000001"
 COMMANDS: dict[str, list[str]] = {

@@ -20,7 +20,7 @@ from stepwire_cli.__main__ import in_front
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
 from stepwire_cli.use.browser import Callback, TokenFile
-from tests.refusals.endpoint import FATAL_AMOUNT, Endpoint, Served, served, serving
+from tests.clients.endpoint import FATAL_AMOUNT, Endpoint, Served, served, serving
 
 ROOT = Path(__file__).parents[3]
 

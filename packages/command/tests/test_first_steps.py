@@ -14,8 +14,8 @@ from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_cli.__main__ import FLAGS, VALUED, in_front
 from stepwire_cli.app import app, run
 from stepwire_cli.exits import Exit
+from tests.clients.endpoint import served, serving
 from tests.kits import World, catalog_of
-from tests.refusals.endpoint import served, serving
 
 
 @pytest.fixture(autouse=True)

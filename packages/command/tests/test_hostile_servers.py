@@ -18,7 +18,7 @@ from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
 from stepwire_cli.screen import Screen
 from stepwire_cli.visible_text import plain
-from tests.refusals.endpoint import serving
+from tests.clients.endpoint import serving
 
 HARM = "\u009b2J \u009d0;t\u009c \u202e \u007f \u2028 \u061c \xad \U000e0041"
 

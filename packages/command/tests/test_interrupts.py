@@ -18,7 +18,7 @@ from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_cli.__main__ import in_front
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
-from tests.refusals.endpoint import Endpoint, serving
+from tests.clients.endpoint import Endpoint, serving
 from tests.waiting import HANG_GUARD
 
 ROOT = Path(__file__).parents[3]

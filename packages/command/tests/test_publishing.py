@@ -19,8 +19,8 @@ from stepwire_cli.exits import CommandError, Exit
 from stepwire_cli.publish import agentcore
 from stepwire_cli.publish.agentcore import ONE_CALLER, Described, Grant, Printed, Said, Wanted
 from stepwire_cli.publish.publishing import target_at
+from tests.clients.endpoint import serving
 from tests.kits import OPTIONAL, World, catalog_of
-from tests.refusals.endpoint import serving
 
 Json = dict[str, Any]
 FORBIDDEN: Final = httpx2.Response(403, headers={"apigw-requestid": "1"}, json={"message": "Forbidden"})

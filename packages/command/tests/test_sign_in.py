@@ -17,8 +17,8 @@ from stepwire_cli.__main__ import in_front
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
 from stepwire_local.http_server import LoopbackServer, QuietHandler
+from tests.clients.endpoint import serving
 from tests.kits import World
-from tests.refusals.endpoint import serving
 
 MCP = "/mcp"
 METADATA = "/.well-known/oauth-protected-resource/mcp"

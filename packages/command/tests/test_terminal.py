@@ -11,7 +11,7 @@ from packages.command.tests.terminal import CTRL_C, CTRL_D, Session, at_a_termin
 from stepwire.json_text import write
 from stepwire_cli.exits import Exit
 from stepwire_client import Callbacks, InputRequired, connect
-from tests.refusals.endpoint import Endpoint, Served, served
+from tests.clients.endpoint import Endpoint, Served, served
 
 ASKS = "[A/d/c] "
 AMOUNT = "  amount\n  > "

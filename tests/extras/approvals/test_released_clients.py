@@ -1,7 +1,5 @@
 """A released client of 2025-11-25 has its user decide what waits for them. `stepwire call` does it in 2026-07-28."""
 
-import json
-import subprocess
 from pathlib import Path
 from typing import Final
 
@@ -9,10 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from tests.clients.endpoint import serving
+from tests.clients.programs import LEGACY_PYTHON, in_python
 from tests.extras.approvals.approving import GROUP, ask, refunds, signed_in, started
-from tests.interop.test_fetching import LEGACY_PYTHON, SECONDS
 from tests.kits import BOB
-from tests.refusals.endpoint import serving
 from tests.server.messages import ACCEPT, answers_of
 
 # Why long: it starts a client's process; tests/server/test_approval_tools.py asserts the same of the server.
@@ -26,17 +24,14 @@ def test_a_wrong_form_is_filled_again_and_each_question_gets_its_own_answer() ->
     ask(world, started(world), "second")
     endpoint = signed_in(world, "bob", GROUP)
     wrong = {"action": "accept", "content": {"amount": 101}}
-    plan = json.dumps({"answers": [wrong, ACCEPT, {"action": "cancel"}]})
+    plan = {"answers": [wrong, ACCEPT, {"action": "cancel"}]}
 
     def as_bob(request: HttpRequest) -> HttpResponse:
         return endpoint.handle(replace(request, caller=replace(request.caller, principal=BOB)))
 
     with serving(as_bob) as url:
-        command = [str(LEGACY_PYTHON), str(DRIVER), url]
-        ended = subprocess.run(command, input=plan, capture_output=True, text=True, timeout=SECONDS, check=False)
+        seen = in_python(LEGACY_PYTHON, DRIVER, url, plan)
 
-    assert ended.returncode == 0, ended.stderr
-    seen = json.loads(ended.stdout)
     assert [text.partition(" asks")[0] for text in seen["asked"]] == ["alice@example.com"] * 3
     assert "101 is greater than the maximum" in seen["asked"][1]
     assert [text.partition(",")[0] for text in seen["said"]] == [

@@ -1,9 +1,9 @@
-"""For tests/refusals: the refusals that the tools of approvers make a result of."""
+"""For tests/clients: the refusals that the tools of approvers make a result of."""
 
 from typing import Final
 
 from stepwire.extras.approvals.refusals import UnknownApproval
-from tests.refusals.way import Way
+from tests.clients.way import Way
 
 WAYS: Final = dict[str, Way]()
 OTHERS: Final = frozenset({UnknownApproval})

@@ -5,9 +5,9 @@ import itertools
 import pytest
 
 from stepwire.json_text import write
-from tests.clients.behaviours import QWEN_CODE
-from tests.clients.raw_client import ANSWER, RawClient, Returned
-from tests.clients.timeline import Timeline
+from tests.clients.replayed.behaviours import QWEN_CODE
+from tests.clients.replayed.raw_client import ANSWER, RawClient, Returned
+from tests.clients.replayed.timeline import Timeline
 from tests.kits import OUTPUT, TOOLS, World, catalog_of
 from tests.server.fetching import ASKING
 from tests.server.messages import only_task

@@ -10,17 +10,17 @@ from jsonschema import Draft202012Validator
 from mcp.client import Client
 from mcp.client.extension import ClientExtension
 
+from tests.clients.endpoint import serving
+from tests.clients.programs import LEGACY_PYTHON, in_python
 from tests.extras.cards.clients import CARD, client_of
-from tests.interop.test_fetching import LEGACY_PYTHON, seen_by
 from tests.kits import ARGUMENTS, World
 from tests.npm import install
-from tests.refusals.endpoint import serving
 from tests.server.clients import CARD_CAPABILITY
 from tests.wire_oracle.apps import APP_ONLY, APP_TYPE, UI_EXTENSION
 
 Json = dict[str, Any]
 ROOT: Final = Path(__file__).parents[3]
-FOLDER: Final = ROOT / "tests/interop/apps"
+FOLDER: Final = ROOT / "tests/clients/apps"
 SCHEMA: Final = FOLDER / "node_modules/@modelcontextprotocol/ext-apps/dist/src/generated/schema.json"
 
 
@@ -69,7 +69,7 @@ def check(seen: Json) -> None:
 def test_mcp_1_reads_the_card(url: str) -> None:
     plan = {"capabilities": CARD_CAPABILITY, "tool": "optional", "arguments": ARGUMENTS}
 
-    check(seen_by(Path(__file__).parent / "mcp_1.py", LEGACY_PYTHON, url, plan))
+    check(in_python(LEGACY_PYTHON, Path(__file__).parent / "mcp_1.py", url, plan))
 
 
 # U2

@@ -5,8 +5,6 @@ its
 store by itself.
 """
 
-import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -14,12 +12,10 @@ from typing import Any, Final
 import pytest
 
 from stepwire.engine.upkeep import NOT_SUPPORTED
-from tests.interop.asking_work import AskingWork
-from tests.interop.test_fetching import LEGACY_PYTHON, SECONDS
+from tests.clients.endpoint import serving
+from tests.clients.programs import LEGACY_PYTHON, in_node, in_python
+from tests.extras.client_tasks.asking_work import AskingWork
 from tests.kits import ARGUMENTS, SAMPLED
-from tests.npm import install, node
-from tests.refusals.endpoint import serving
-from tests.refusals.typescript import FOLDER
 
 # Why long: each starts a client's process; test_asking.py asserts the same of the server.
 pytestmark = pytest.mark.long
@@ -46,17 +42,10 @@ def url(work: AskingWork) -> Iterator[str]:
 
 def seen_by(library: str, url: str, what: str, *, as_task: bool = True) -> Json:
     """Let a client call the tool; return its questions and its result."""
-    plan = json.dumps(
-        {"what": what, "as_task": as_task, "arguments": ARGUMENTS, "user": ACCEPT, "model": SAMPLED, "name": "mcp"}
-    )
+    plan: Json = {"what": what, "as_task": as_task, "arguments": ARGUMENTS, "user": ACCEPT, "model": SAMPLED}
     if library == "python":
-        command = [str(LEGACY_PYTHON), str(DRIVER), url]
-        ended = subprocess.run(command, input=plan, capture_output=True, text=True, timeout=SECONDS, check=False)
-    else:
-        install(FOLDER)
-        ended = node(FOLDER, ["client_tasks.mjs", url], SECONDS, plan)
-    assert ended.returncode == 0, ended.stderr
-    return json.loads(ended.stdout)
+        return in_python(LEGACY_PYTHON, DRIVER, url, {**plan, "name": "mcp"})
+    return in_node("client_tasks.mjs", url, plan=plan)
 
 
 # N1, N2

@@ -1,4 +1,4 @@
-"""For tests/refusals: the refusals of methods that the libraries lack."""
+"""For tests/clients: the refusals of methods that the libraries lack."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from stepwire.extras.events.refusals import (
     ResourceExhausted,
     Unsupported,
 )
-from tests.refusals.way import Way
+from tests.clients.way import Way
 
 WAYS: Final = dict[str, Way]()
 OTHERS: Final = frozenset({CallbackEndpointError, EntityNotFound, Forbidden, ResourceExhausted, Unsupported})

@@ -22,8 +22,8 @@ from cryptography.x509.oid import NameOID
 
 from stepwire.extras.operations.probe import Probe, ProbeFailed, ProbeHandler, post, token_of
 from stepwire_local.http_server import LoopbackServer, QuietHandler
+from tests.clients.endpoint import TOOLS, served
 from tests.docs.pages import page
-from tests.refusals.endpoint import TOOLS, served
 from tests.template.alarms import rings
 from tests.template.chosen import stack
 from tests.template.document import ROOT, resource

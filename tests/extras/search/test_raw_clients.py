@@ -3,9 +3,9 @@
 import json
 
 from stepwire.extras.search import CALL_TOOL, FIND_TOOL
-from tests.clients.behaviours import Behaviour
-from tests.clients.raw_client import Returned
-from tests.clients.test_raw_clients import each_client, site_at
+from tests.clients.replayed.behaviours import Behaviour
+from tests.clients.replayed.raw_client import Returned
+from tests.clients.replayed.test_raw_clients import each_client, site_at
 from tests.kits import ARGUMENTS, OUTPUT
 
 

@@ -1,15 +1,16 @@
 """A released client reads the skills: fastmcp 4.1, by the methods of the extension and as resources."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from stepwire.extras.skills import skills_of
 from stepwire.extras.skills.manifest import checked_skills
 from stepwire.manifests.published import ToolFile
-from tests.interop.test_fetching import FASTMCP, seen_by
+from tests.clients.endpoint import serving
+from tests.clients.programs import FASTMCP, FASTMCP_PYTHON, in_python
 from tests.kits import World
-from tests.refusals.endpoint import serving
 
 MAIN = '---\nname: refunds\ndescription: Refund a customer.\nmetadata: {team: "ä"}\n---\n# Refunds\n'
 URIS = ["skill://tools/optional/refunds/SKILL.md", "skill://workflows/run-a-workflow/SKILL.md"]
@@ -34,7 +35,7 @@ def url() -> Iterator[str]:
 )
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_fastmcp_reads_the_skills(url: str, mode: str) -> None:
-    seen = seen_by("../extras/skills/fastmcp_4.py", FASTMCP / "bin" / "python", url, {"mode": mode})
+    seen = in_python(FASTMCP_PYTHON, Path(__file__).parent / "fastmcp_4.py", url, {"mode": mode})
 
     assert (seen["resources"], seen["text"]) == (URIS, MAIN)
     assert seen.get("listed", URIS) == URIS

@@ -14,7 +14,7 @@ from tests.extras.events.event_types import EVENT_NAMES
 from tests.waiting import HANG_GUARD
 
 LOCAL: Final = {"LOCAL_WEBHOOKS": "on"}
-NODE: Final = Path(__file__).parents[3] / "interop" / "node"
+NODE: Final = Path(__file__).parents[3] / "clients" / "ai_sdk"
 
 
 @pytest.mark.long

@@ -10,9 +10,9 @@ from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire_cli.__main__ import in_front
 from stepwire_cli.app import run
 from stepwire_cli.exits import Exit
+from tests.clients.endpoint import serving
 from tests.extras.approvals.approving import GROUP, Decider, refunds, signed_in, started
 from tests.kits import BOB, World
-from tests.refusals.endpoint import serving
 from tests.server.messages import answers_of
 
 ASKS = "[A/d/c] "

@@ -12,8 +12,8 @@ from typing import Any, Final
 from stepwire.json_text import load_json
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.server.mcp_server import McpServer
+from tests.clients.endpoint import ScriptedWorkflows
 from tests.kits import FORM, SAMPLING, World
-from tests.refusals.endpoint import ScriptedWorkflows
 from tests.server.instances import another_instance
 
 KEYS: Final = ("user", "model")

@@ -9,9 +9,9 @@ from typing import Any, Final
 from stepwire import errors
 from stepwire.errors import ProtocolError
 from stepwire.json_text import JsonObject
+from tests.clients.endpoint import AT_THE_LIMIT, POLLED_TOO_OFTEN
+from tests.clients.way import LEGACY, MODERN, TASK, Way
 from tests.extras import parts
-from tests.refusals.endpoint import AT_THE_LIMIT, POLLED_TOO_OFTEN
-from tests.refusals.way import LEGACY, MODERN, TASK, Way
 
 TEXT: Final = {"text": "hello"}
 

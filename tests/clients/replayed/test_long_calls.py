@@ -8,9 +8,9 @@ import pytest
 
 from stepwire.audit import AuditAction, Audited
 from stepwire.server.services import Patience
-from tests.clients.behaviours import PYTHON, RESUMING, Behaviour, Expected
-from tests.clients.raw_client import RawClient, Returned
-from tests.clients.timeline import Timeline
+from tests.clients.replayed.behaviours import PYTHON, RESUMING, Behaviour, Expected
+from tests.clients.replayed.raw_client import RawClient, Returned
+from tests.clients.replayed.timeline import Timeline
 from tests.kits import OUTPUT, World
 from tests.server.messages import only_task
 

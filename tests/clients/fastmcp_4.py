@@ -1,6 +1,6 @@
 """What fastmcp 4.1 gets from long work by Stepwire's tools. It runs in an environment of its own, with nothing of ours.
 
-.venv-fastmcp/bin/python tests/interop/fastmcp_4.py URL < plan.json
+.venv-fastmcp/bin/python tests/clients/fastmcp_4.py URL < plan.json
 """
 # pyright: basic, reportMissingImports=false
 

@@ -11,9 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from stepwire.json_text import write
-from tests.clients.behaviours import CLIENTS, Behaviour, Expected
-from tests.clients.raw_client import ANSWER, Dropped, RawClient, Refused, Returned
-from tests.clients.timeline import Timeline
+from tests.clients.replayed.behaviours import CLIENTS, Behaviour, Expected
+from tests.clients.replayed.raw_client import ANSWER, Dropped, RawClient, Refused, Returned
+from tests.clients.replayed.timeline import Timeline
 from tests.kits import ARGUMENTS, OPTIONAL, OUTPUT, STRUCTURED, TOOLS, World, catalog_of
 from tests.server.instances import another_instance
 from tests.server.messages import inputs_of, only_task

@@ -17,12 +17,11 @@ from stepwire.manifests.reading import compile_directory
 from stepwire_cli.publish.agentcore import Grant, Wanted, target
 from stepwire_cli.sign_in.facts import Guard, Resource, Site
 from tests.adopted import write_manifests
-from tests.docs.pages import page
+from tests.docs.pages import ROOT, page
 from tests.kits import World
 from tests.server.clients import LegacyClient, ModernClient
 
 Json = dict[str, Any]
-ROOT: Final = Path(__file__).parents[2]
 REFUSED: Final = frozenset({"$ref", "$defs", "$anchor", "$dynamicRef", "$dynamicAnchor"})
 """Keywords with which the Gateway fails to create or synchronize a target."""
 VERSIONS: Final = ("2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")

@@ -1,4 +1,4 @@
-// What the released TypeScript clients see of refusals, all in one session.
+// What the released TypeScript clients see of a plan, all in one session.
 //
 //     node driver.mjs URL < plan.json
 //
@@ -6,6 +6,7 @@
 import { readFileSync } from "node:fs";
 import { connectedClient, connectedSdk, taskSession } from "./clients.mjs";
 
+const NEXT_STEP = /Next: call (\w+) with (\{.*?\}+)[.,]/;
 const plan = JSON.parse(readFileSync(0, "utf8"));
 const url = new URL(process.argv[2]);
 const user = { answers: [], asked: [] };
@@ -68,12 +69,26 @@ async function talked(opened, talk) {
   return { result: await opened.call(talk.tool, talk.arguments), asked: user.asked };
 }
 
+// Calls a tool, then what each result names next, and returns all of the results.
+async function fetched(opened, tool) {
+  const results = [];
+  let step = [undefined, tool, JSON.stringify(plan.arguments)];
+  while (step) {
+    const result = await opened.call(step[1], JSON.parse(step[2]));
+    results.push(result);
+    step = NEXT_STEP.exec(result.content[0].text);
+  }
+  return results;
+}
+
 const opened = await connected();
-const seen = {};
+const seen = { ways: {}, talks: {}, results: {} };
 for (const [name, requests] of Object.entries(plan.ways)) {
-  seen[name] = [await walked(opened, requests), await asked(opened, ...plan.then)];
+  seen.ways[name] = [await walked(opened, requests), await asked(opened, ...plan.then)];
 }
 for (const [name, talk] of Object.entries(plan.talks)) {
-  seen[name] = [await talked(opened, talk), await asked(opened, ...plan.then)];
+  seen.talks[name] = [await talked(opened, talk), await asked(opened, ...plan.then)];
 }
+if (plan.tools.length) seen.listed = (await opened.client.listTools()).tools.map((tool) => tool.name);
+for (const tool of plan.tools) seen.results[tool] = await fetched(opened, tool);
 process.stdout.write(JSON.stringify(seen), () => process.exit(0));

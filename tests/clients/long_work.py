@@ -32,6 +32,8 @@ SCHEMAS: Final[dict[str, JsonObject]] = {
         "required": ["answer"],
         "$defs": {"answer": {"type": "integer"}},
     },
+    "with_a_dialect": {"$schema": "https://json-schema.org/draft/2020-12/schema", **OUTPUT_SCHEMA},
+    "with_alternatives": {"type": "object", "oneOf": [OUTPUT_SCHEMA, {"type": "object", "required": ["question"]}]},
 }
 """The output schemas of the tools, by name."""
 

@@ -16,9 +16,18 @@ from typing import Any, Final, cast
 import pytest
 
 from stepwire_local import at_once
-from tests.clients.behaviours import IN_PART, NEVER, OF_UNKNOWN_NAME, OLDER, RESUMING, TOLD_BY_URL, Behaviour, Expected
-from tests.clients.raw_client import Dropped, Outcome, RawClient, Returned
-from tests.clients.timeline import Timeline
+from tests.clients.replayed.behaviours import (
+    IN_PART,
+    NEVER,
+    OF_UNKNOWN_NAME,
+    OLDER,
+    RESUMING,
+    TOLD_BY_URL,
+    Behaviour,
+    Expected,
+)
+from tests.clients.replayed.raw_client import Dropped, Outcome, RawClient, Returned
+from tests.clients.replayed.timeline import Timeline
 from tests.integration.clock import Clock
 from tests.integration.stacks import ROOT, Deployed, deployed
 from tests.waiting import until

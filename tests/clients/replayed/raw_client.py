@@ -4,7 +4,6 @@ It never waits in real time: a wait moves the timeline of its world.
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -13,15 +12,16 @@ from typing import Any, Final, TypeAlias
 from stepwire.principal import Caller
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.server.mcp_server import McpServer
-from tests.clients.behaviours import Behaviour, Resumption, WithoutResumption
-from tests.clients.timeline import Timeline
+from tests.clients.replayed.behaviours import Behaviour, Resumption, WithoutResumption
+from tests.clients.replayed.timeline import Timeline
 from tests.kits import ALICE, ARGUMENTS
+from tests.server.fetching import NEXT_STEP
 from tests.wire_oracle import EventStream, read_stream
 
 Json = dict[str, Any]
 _MOST_GETS: Final = 1_000
 _MOST_STEPS: Final = 15
-_NEXT_STEP: Final = re.compile(r"Next: call (?P<tool>\w+) with (?P<arguments>\{.*?\}+)[.,]")
+
 _CARDS: Final[Json] = {
     "extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}},
     "roots": {},
@@ -135,12 +135,12 @@ class RawClient:
     def go_on(self, outcome: Outcome) -> Outcome:
         """Act as the client's model: call the tool that a result names next, until a result names none."""
         for _ in range(_MOST_STEPS):
-            step = _NEXT_STEP.search(outcome.result["content"][0]["text"]) if isinstance(outcome, Returned) else None
+            step = NEXT_STEP.search(outcome.result["content"][0]["text"]) if isinstance(outcome, Returned) else None
             if step is None:
                 return outcome
-            arguments = json.loads(step["arguments"])
+            arguments = json.loads(step[2])
             filled = {"answer": ANSWER["content"]} if "answer" in arguments else {}
-            outcome = self.call(step["tool"], {**arguments, **filled})
+            outcome = self.call(step[1], {**arguments, **filled})
         raise AssertionError("The model comes to no end.")
 
     def cancel(self) -> None:

@@ -4,20 +4,20 @@ A host's model calls what a result names next, reads one part of a result, and r
 """
 
 import json
-import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from stepwire.principal import Caller
 from stepwire.protocol.http import HttpRequest
-from tests.clients.raw_client import ANSWER, Outcome, Refused, Returned, TimedOut
-from tests.clients.timeline import Timeline
+from tests.clients.replayed.raw_client import ANSWER, Outcome, Refused, Returned, TimedOut
+from tests.clients.replayed.timeline import Timeline
 from tests.kits import ALICE, World
+from tests.server.fetching import NEXT_STEP
 
 Json = dict[str, Any]
 VERSION: Final = "2026-07-28"
 _META: Final = "io.modelcontextprotocol/"
-_NEXT_STEP: Final = re.compile(r"Next: call (?P<tool>\w+) with (?P<arguments>\{.*?\}+)[.,]")
+
 _MOST_ROUNDS: Final = 10
 _MOST_TURNS: Final = 60
 
@@ -91,10 +91,10 @@ class Replayed:
         for _ in range(_MOST_TURNS):
             match self.call(*step):
                 case Returned(result):
-                    found = _NEXT_STEP.search(self._read(result))
+                    found = NEXT_STEP.search(self._read(result))
                     if found is None:
                         return result
-                    step = found["tool"], json.loads(found["arguments"])
+                    step = found[1], json.loads(found[2])
                 case _:
                     continue  # the model reads that the call failed, and tries it again
         raise AssertionError(f"The model comes to no end: {self.calls}")

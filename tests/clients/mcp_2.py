@@ -1,5 +1,6 @@
-"""Return what `mcp` 2.3 sees of refusals, all in one session, in either era."""
+"""Return what `mcp` 2.3 sees of a plan, all in one session, in either era."""
 
+import json
 from typing import Any
 
 from mcp import MCPError
@@ -10,11 +11,13 @@ from mcp_types import (
     Implementation,
     Request,
     Result,
+    TextContent,
 )
 from pydantic import ConfigDict
 
 from stepwire_client import Callbacks
 from stepwire_client.extension import Tasks
+from tests.server.fetching import NEXT_STEP
 
 Json = dict[str, Any]
 
@@ -65,9 +68,30 @@ async def walked(client: Client, requests: list[Any]) -> Json:
     return seen
 
 
+async def talked(client: Client, user: User, talk: Json) -> Json:
+    """Call a tool that asks, answer as the plan says, and return the result and the questions."""
+    user.answers, user.asked = list(talk["answers"]), []
+    result = await client.call_tool(talk["tool"], talk["arguments"])
+    return {"asked": user.asked, "result": result.model_dump(mode="json", by_alias=True)}
+
+
+async def fetched(client: Client, tool: str, arguments: Json) -> list[Json]:
+    """Call a tool, then the tools that the results name next; return all results."""
+    results = list[Json]()
+    step: tuple[str, Json] | None = (tool, arguments)
+    while step is not None:
+        result = await client.call_tool(*step)
+        results.append(result.model_dump(mode="json", by_alias=True))
+        words = result.content[0]
+        found = NEXT_STEP.search(words.text) if isinstance(words, TextContent) else None
+        step = None if found is None else (found[1], json.loads(found[2]))
+    return results
+
+
 async def seen_by_mcp_2(url: str, plan: Json) -> Json:
-    """Send the requests of each way, each followed by one more call in the same session."""
-    user, seen = User(), dict[str, Any]()
+    """Send the requests of each way, talk, and fetch; ways and talks are each followed by one more call."""
+    user = User()
+    seen: Json = {"ways": {}, "talks": {}, "results": {}}
     extensions = [Tasks(Callbacks(elicit=user.answer))] if plan["with_tasks"] else None
     callback = user.elicit if plan["can_ask"] else None
     info = Implementation(name=plan["name"], version="1")
@@ -75,10 +99,11 @@ async def seen_by_mcp_2(url: str, plan: Json) -> Json:
         url, mode=plan["mode"], extensions=extensions, elicitation_callback=callback, client_info=info
     ) as client:
         for name, requests in plan["ways"].items():
-            seen[name] = [await walked(client, requests), await asked(client, *plan["then"])]
+            seen["ways"][name] = [await walked(client, requests), await asked(client, *plan["then"])]
         for name, talk in plan["talks"].items():
-            user.answers, user.asked = list(talk["answers"]), []
-            result = await client.call_tool(talk["tool"], talk["arguments"])
-            shown = {"asked": user.asked, "result": result.model_dump(mode="json", by_alias=True)}
-            seen[name] = [shown, await asked(client, *plan["then"])]
+            seen["talks"][name] = [await talked(client, user, talk), await asked(client, *plan["then"])]
+        if plan["tools"]:
+            seen["listed"] = [tool.name for tool in (await client.list_tools()).tools]
+        for tool in plan["tools"]:
+            seen["results"][tool] = await fetched(client, tool, plan["arguments"])
     return seen

@@ -3,8 +3,9 @@
 import subprocess
 
 from packages.client.tests.test_client_page import SERVED, TOOLS, examples
-from tests.interop.test_fetching import LEGACY_PYTHON, SECONDS
-from tests.refusals.endpoint import served
+from tests.clients.endpoint import served
+from tests.clients.programs import LEGACY_PYTHON
+from tests.waiting import HANG_GUARD
 
 
 def test_the_program_answers_the_question_and_prints_the_result() -> None:
@@ -13,6 +14,6 @@ def test_the_program_answers_the_question_and_prints_the_result() -> None:
 
     with served(TOOLS) as there:
         command = [str(LEGACY_PYTHON), "-c", program.replace(SERVED, there.url)]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=HANG_GUARD, check=False)
 
     assert "'action': 'accept'" in ended.stdout, ended.stderr

@@ -18,12 +18,10 @@ from msgspec.structs import replace
 
 from stepwire.catalog.live import LiveCatalog, Published
 from stepwire.protocol.http import HttpRequest, HttpResponse
+from tests.clients.endpoint import serving
+from tests.clients.programs import in_node
 from tests.kits import World
-from tests.npm import install, node
-from tests.refusals.endpoint import serving
-from tests.refusals.typescript import FOLDER
 from tests.unit.catalog.test_live import Source, shard
-from tests.waiting import HANG_GUARD
 
 pytestmark = pytest.mark.anyio
 IDLE: Final = timedelta(minutes=10)
@@ -114,10 +112,8 @@ async def test_a_new_connection_lists_the_tools_that_were_registered_meanwhile()
 # M54
 @pytest.mark.long
 def test_the_typescript_client_does_not_listen_as_it_connects() -> None:
-    install(FOLDER)
     with registering() as endpoint:
-        ended = node(FOLDER, ["list_changed.mjs", endpoint.url], HANG_GUARD)
+        seen = in_node("list_changed.mjs", endpoint.url)
 
-    assert ended.returncode == 0, ended.stderr
-    assert json.loads(ended.stdout) == {"changes": 0, "listens": False}
+    assert seen == {"changes": 0, "listens": False}
     assert endpoint.sent == {"server/discover": 1, "tools/list": 1}

@@ -8,7 +8,15 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
-from tests.interop.agentcore_front import SEPARATOR, TARGET, Gateway, GatewayClient, Outbound, SignedInAs, token_of
+from tests.clients.replayed.agentcore_front import (
+    SEPARATOR,
+    TARGET,
+    Gateway,
+    GatewayClient,
+    Outbound,
+    SignedInAs,
+    token_of,
+)
 from tests.kits import OPTIONAL, OUTPUT, World, catalog_of
 from tests.server.answers import Answer, Json
 from tests.server.clients import ASKING_CAPABILITY, ModernClient

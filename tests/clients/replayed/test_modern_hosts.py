@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from tests.clients.modern_hosts import HOSTS, OPENAI_AGENTS, ModernHost, Replayed
-from tests.clients.raw_client import Refused, Returned
-from tests.clients.timeline import Timeline
+from tests.clients.replayed.modern_hosts import HOSTS, OPENAI_AGENTS, ModernHost, Replayed
+from tests.clients.replayed.raw_client import Refused, Returned
+from tests.clients.replayed.timeline import Timeline
 from tests.kits import ARGUMENTS, OPTIONAL, OUTPUT, TOOLS, World, catalog_of
 from tests.server.messages import only_task
 

@@ -1,10 +1,11 @@
-"""Print what `mcp` 1.30 sees of refusals, all in one session. It runs in a separate environment, without our code.
+"""Print what `mcp` 1.30 sees of a plan, all in one session. It runs in a separate environment, without our code.
 
-.venv-legacy/bin/python tests/refusals/mcp_1.py URL < plan.json
+.venv-legacy/bin/python tests/clients/mcp_1.py URL < plan.json
 """
 # pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 
 import json
+import re
 import sys
 import warnings
 from typing import Any
@@ -15,6 +16,7 @@ from mcp import ClientSession, McpError
 from mcp.client.streamable_http import streamable_http_client
 
 warnings.simplefilter("ignore", DeprecationWarning)  # 1.30 warns about all its experimental methods
+NEXT_STEP = re.compile(r"Next: call (\w+) with (\{.*?\}+)[.,]")
 
 
 async def asked(session: ClientSession, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -51,10 +53,10 @@ class User:
         return mcp.types.ElicitResult.model_validate(self.answers.pop(0))
 
 
-async def talked(session: ClientSession, user: User, talk: dict[str, Any]) -> dict[str, Any]:
+async def talked(session: ClientSession, user: User, talk: dict[str, Any], *, as_task: bool) -> dict[str, Any]:
     """Call a tool that asks, answer as the plan says, and return the result and the questions."""
     user.answers, user.asked = list(talk["answers"]), []
-    if talk["as_task"]:
+    if as_task:
         created = await session.experimental.call_tool_as_task(talk["tool"], talk["arguments"])
         result = await session.experimental.get_task_result(created.task.taskId, mcp.types.CallToolResult)
     else:
@@ -62,9 +64,21 @@ async def talked(session: ClientSession, user: User, talk: dict[str, Any]) -> di
     return {"asked": user.asked, "result": result.model_dump(mode="json", by_alias=True)}
 
 
+async def fetched(session: ClientSession, tool: str, arguments: dict[str, Any]) -> list[Any]:
+    """Call a tool, then the tools that the results name next; return all results."""
+    results = []
+    step: tuple[str, dict[str, Any]] | None = (tool, arguments)
+    while step is not None:
+        result = await session.call_tool(*step)
+        results.append(result.model_dump(mode="json", by_alias=True))
+        found = NEXT_STEP.search(result.content[0].text)
+        step = None if found is None else (found[1], json.loads(found[2]))
+    return results
+
+
 async def main(url: str, plan: dict[str, Any]) -> None:
-    """Send the requests of each way, each followed by one more call in the same session."""
-    user, seen = User(), {}
+    """Send the requests of each way, talk, and fetch; ways and talks are each followed by one more call."""
+    user, seen = User(), {"ways": {}, "talks": {}, "results": {}}
     callback = user.elicit if plan["can_ask"] else None
     info = mcp.types.Implementation(name=plan["name"], version="1")
     async with (
@@ -73,9 +87,14 @@ async def main(url: str, plan: dict[str, Any]) -> None:
     ):
         await session.initialize()
         for name, requests in plan["ways"].items():
-            seen[name] = [await walked(session, requests), await asked(session, *plan["then"])]
+            seen["ways"][name] = [await walked(session, requests), await asked(session, *plan["then"])]
         for name, talk in plan["talks"].items():
-            seen[name] = [await talked(session, user, talk), await asked(session, *plan["then"])]
+            shown = await talked(session, user, talk, as_task=plan["as_task"])
+            seen["talks"][name] = [shown, await asked(session, *plan["then"])]
+        if plan["tools"]:
+            seen["listed"] = [tool.name for tool in (await session.list_tools()).tools]
+        for tool in plan["tools"]:
+            seen["results"][tool] = await fetched(session, tool, plan["arguments"])
     sys.stdout.write(json.dumps(seen))
 
 
