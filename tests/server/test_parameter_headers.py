@@ -126,6 +126,22 @@ def test_a_call_whose_headers_differ_from_its_body_is_refused(
     assert nothing_happened(world)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "headers", "words"),
+    [
+        ({"count": 42}, {}, "The header Mcp-Param-Count is missing; it must repeat params.arguments.count, as"),
+        ({"where": {}}, {"mcp-param-tenant": "a"}, "Mcp-Param-Tenant is present, but params.arguments.where.tenant is"),
+        ({"region": "a"}, {"mcp-param-region": "b"}, "Mcp-Param-Region differs from params.arguments.region."),
+        # what only the schema can refuse does not hide another difference
+        ({"region": ["a"], "count": 1}, {"mcp-param-count": "2"}, "Mcp-Param-Count differs from"),
+    ],
+)
+def test_a_refusal_names_the_header_and_the_parameter(
+    world: World, arguments: Json, headers: dict[str, str], words: str
+) -> None:
+    assert words in call(world, arguments, headers).error["message"]
+
+
 # M39
 @given(value=st.text() | st.integers(-(2**53) + 1, 2**53 - 1) | st.booleans(), other=st.text())
 def test_an_encoded_header_is_decoded_before_it_is_compared(value: str | int | bool, other: str) -> None:

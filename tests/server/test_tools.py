@@ -112,6 +112,18 @@ def test_many_tools_are_listed_in_pages(era: type[Client]) -> None:
     assert len({page.get("cacheScope") for page in pages}) == 1
 
 
+# M40
+@pytest.mark.parametrize("era", [LegacyClient, ModernClient])
+def test_a_cursor_with_characters_of_another_alphabet_is_refused(era: type[Client]) -> None:
+    client = era(
+        World(catalog=catalog_of(*(replace(OPTIONAL, name=f"tool_{at:03}") for at in range(TOOLS_PAGE_SIZE + 1))))
+    )
+    cursor = client.ask("tools/list").result["nextCursor"]
+
+    for other in (f"{cursor}!!!!", f"{cursor[:3]}\n\n\n\n{cursor[3:]}"):
+        assert client.ask("tools/list", {"cursor": other}).code == -32602
+
+
 # M40, M33
 @pytest.mark.parametrize("era", [LegacyClient, ModernClient])
 def test_a_list_continues_although_the_tool_of_its_cursor_was_removed(era: type[Client]) -> None:

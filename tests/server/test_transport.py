@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import re
 
 import pytest
@@ -319,3 +320,60 @@ def test_a_client_that_probes_with_get_gets_json(world: World) -> None:
     response = world.server.handle(HttpRequest("GET", {"accept": "text/event-stream"}, b"", Caller(ALICE)))
 
     assert (response.status, response.headers["content-type"]) == (405, "application/json")
+
+
+MODERN_META: Json = {META_VERSION: MODERN, META_CAPABILITIES: {}}
+CALL: Json = {
+    **PING,
+    "method": "tools/call",
+    "params": {"name": "optional", "arguments": ARGUMENTS, "_meta": MODERN_META},
+}
+SPOKEN: dict[str, str] = {"mcp-protocol-version": MODERN, "mcp-method": "tools/call", "mcp-name": "optional"}
+REFUSED: list[tuple[str, dict[str, str], object, str]] = [
+    ("POST", {"origin": "https://evil.example"}, PING, "Web pages of this origin may not call this server."),
+    ("DELETE", {}, PING, "Only POST is served here. The server stores no sessions, so there is none to delete."),
+    ("GET", {}, b"", "GET only resumes a response: send the Last-Event-ID of its stream."),
+    ("GET", {"last-event-id": "x", "accept": "text/html"}, b"", "The Accept header must allow text/event-stream."),
+    ("GET", {"last-event-id": "x"}, b"", "The Last-Event-ID was not issued by this server."),
+    ("POST", {"content-type": "text/plain"}, PING, "The Content-Type must be application/json."),
+    ("POST", {"content-encoding": "br"}, PING, "The body must not be encoded: leave the header Content-Encoding out."),
+    ("POST", {"accept": "text/html"}, PING, "The Accept header must allow application/json."),
+    ("POST", {}, [PING], "Batches are not supported: send one JSON-RPC message per POST."),
+    ("POST", {}, "ping", "The body must be one JSON-RPC message, a JSON object."),
+    ("POST", {}, {"method": "ping", "id": 1}, 'The message must have "jsonrpc": "2.0".'),
+    ("POST", {}, {"jsonrpc": "2.0", "id": 1}, "The message must have a method, a string."),
+    ("POST", {}, {**PING, "method": ""}, "The message must have a method, a string."),
+    ("POST", {}, {**PING, "params": []}, "params must be an object."),
+    (
+        "POST",
+        {},
+        {"jsonrpc": "2.0", "id": 1, "result": {}, "error": {}},
+        "A response must have either a result, an object, or an error.",
+    ),
+    (
+        "POST",
+        SPOKEN,
+        {"jsonrpc": "2.0", "id": 1, "result": {}},
+        "In this protocol version the server sends no requests, so it accepts no responses.",
+    ),
+    ("POST", {**SPOKEN, "mcp-method": "ping"}, CALL, "The header mcp-method differs from the body's method."),
+    ("POST", {**SPOKEN, "mcp-name": "other"}, CALL, "The header mcp-name differs from params.name."),
+    (
+        "POST",
+        {"mcp-protocol-version": MODERN, "mcp-name": "optional"},
+        CALL,
+        "The header mcp-method is missing; it must repeat the body's method.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("http_method", "headers", "body", "words"), REFUSED)
+def test_a_refusal_before_any_method_says_what_would_be_right(
+    world: World, http_method: str, headers: dict[str, str], body: object, words: str
+) -> None:
+    octets = body if isinstance(body, bytes) else json.dumps(body).encode()
+
+    response = world.server.handle(HttpRequest(http_method, PLAIN_HEADERS | headers, octets, Caller(ALICE)))
+
+    assert json.loads(response.body)["error"]["message"] == words
+    assert nothing_happened(world)

@@ -95,6 +95,15 @@ def test_a_forged_payload_is_refused() -> None:
     assert is_refused(f"{body}.{tag}")
 
 
+def test_a_state_of_another_release_and_one_that_has_expired_say_to_call_again() -> None:
+    other, expired = sign({"kind": "confirm"}, SECRET), issued()
+
+    with pytest.raises(InvalidRequestState, match=r"^The requestState cannot be read: call the tool again without it"):
+        continuation_of(other, SUBJECT, START_OF_TIME, SECRET)
+    with pytest.raises(InvalidRequestState, match=r"^The requestState has expired: call the tool again without it"):
+        continuation_of(expired, SUBJECT, UNTIL, SECRET)
+
+
 def test_a_state_above_the_maximum_length_is_refused() -> None:
     assert is_refused(sign({"kind": "x" * LONGEST_STATE}, SECRET))
 

@@ -40,7 +40,9 @@ def test_the_session_of_any_declaration_can_be_read(given_params: JsonObject) ->
     ("name", "shown"), [(None, ""), (7, ""), (["a"], ""), ("", ""), ("x" * 65, "x" * 64), ("grüße", "grüße")]
 )
 def test_a_name_is_a_string_of_bounded_length(name: Json, shown: str) -> None:
-    assert begun(clientInfo={"name": name}).client_name == shown
+    session = begun(clientInfo={"name": name, "version": name})
+
+    assert (session.client_name, session.client_version) == (shown, shown[:32])
 
 
 DEEP: Final[JsonObject] = {"requests": {"elicitation": {"create": {"more": {}}}}, "cancel": {}}
@@ -84,6 +86,24 @@ def test_a_session_holds_the_names_of_what_its_client_declared(declared: Json, h
 
     assert (session.version, session.capabilities) == (VERSION, held)
     assert len(session.id) <= LONGEST
+
+
+def test_a_token_may_have_the_longest_length_and_a_longer_one_is_cut() -> None:
+    inner = [dict.fromkeys([*NAMES[:11], "x" * at], JsonObject()) for at in range(65)]
+    outer = dict.fromkeys(NAMES[1:16], JsonObject())
+
+    lengths = {len(begun(capabilities={"elicitation": one, **outer}).id) for one in inner}
+
+    assert max(lengths) == LONGEST
+    assert min(lengths) < LONGEST - 1000
+
+
+def test_a_declaration_that_is_too_long_goes_with_the_names_of_the_client() -> None:
+    names = {f"{number:02d}" + "\x01" * 60: JsonObject() for number in range(16)}
+
+    session = begun(clientInfo={"name": "a", "version": "1"}, capabilities=names)
+
+    assert (session.client_name, session.client_version, session.capabilities) == ("", "", {})
 
 
 def test_a_request_is_named_by_its_session_and_its_id_with_its_type() -> None:

@@ -147,11 +147,6 @@ def method_of(received: Received) -> str:
     return method if isinstance(method, str) else ""
 
 
-def params_of(received: Received) -> JsonObject:
-    """Return the parameters in a body, before they are checked; empty if it has none."""
-    return {} if received.body is None else as_object(as_object(received.body.reading.value).get("params"))
-
-
 def _check_transfer(headers: RequestHeaders, body: bytes) -> None:
     if headers.media_type != "application/json":
         raise UnsupportedMediaType("The Content-Type must be application/json.")
@@ -268,7 +263,7 @@ def _modern(received: Received, message: Message, meta: JsonObject, served: Serv
         raise InvalidRequest("In this protocol version the server sends no requests, so it accepts no responses.")
     if isinstance(message, Notification):
         # M6: clients of this era send no notification that means anything; any is accepted and ignored.
-        return Inbound(received, message, MODERN_VERSIONS[0], meta)
+        return Inbound(received, message, MODERN_VERSIONS[0])
     version, capabilities = meta.get(META_VERSION), meta.get(META_CAPABILITIES)
     if not isinstance(version, str) or not isinstance(capabilities, dict):  # rung 10
         raise InvalidParams(f"params._meta must have {META_VERSION} (a string) and {META_CAPABILITIES} (an object).")

@@ -289,7 +289,7 @@ def position_of(event_id: str) -> StreamPosition:
     Raises:
         InvalidRequest: this server did not issue the id.
     """
-    with suppress(ValidationError, ValueError):
+    with suppress(ValidationError):
         found = value_of(unwrap(event_id), StreamPosition)
         if found.event_id() == event_id:  # what is written otherwise, this server did not issue
             return found
