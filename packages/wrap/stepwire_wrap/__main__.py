@@ -16,10 +16,16 @@ from stepwire_wrap.exits import Exit, WrapError
 from stepwire_wrap.options import of_extras
 
 _DOCTOR: Final = "doctor"
-_EPILOG: Final = """
-  stepwire-wrap doctor PATH     says what is wrong with manifests, definitions and templates
+_ABOUT: Final = """\
+Write a manifest for each Step Functions state machine in files and folders.
+A manifest describes the state machine as a tool of an MCP server, which a model
+can call: its name, its description, and its input as a JSON Schema."""
+_EPILOG: Final = """\
+Example: stepwire-wrap .         writes tools/NAME.yaml for each. Review, then:
+  stepwire-wrap doctor tools     says what is wrong with them
+  stepwire-wrap . --snippet sam  prints the lines that register the tools
 
-Exit codes: 0 done, 1 something was found to be wrong, 2 the command line or a file is wrong, 5 no state machine
+Exit codes: 0 done, 1 something is wrong, 2 wrong input, 5 no state machine
 """
 
 
@@ -60,29 +66,48 @@ def _doctor(arguments: Sequence[str]) -> int:
     return import_module("stepwire_wrap.examining").doctor(options.path, screen)
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Leaves most options a line each, so that the help is one screen of 24 lines."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=20)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="stepwire-wrap",
-        description="Write manifests of the state machines in definitions, SAM templates and folders of them.",
+        usage="stepwire-wrap PATH... [OPTIONS]",
+        description=_ABOUT,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
+        add_help=False,
     )
-    parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="a definition, a template or a folder")
-    parser.add_argument("--output", type=Path, default=Path("tools"), help="where the manifests are (default: tools)")
-    parser.add_argument("--endpoint", default="stepwire", help="the stack of the endpoint (default: stepwire)")
-    parser.add_argument(
+    group = parser.add_argument_group()  # one, without a heading
+    group.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="a definition, a template or a folder")
+    group.add_argument(
+        "--output", metavar="FOLDER", type=Path, default=Path("tools"), help="where the manifests are (default: tools)"
+    )
+    group.add_argument(
+        "--endpoint", metavar="NAME", default="stepwire", help="the stack of the endpoint (default: stepwire)"
+    )
+    group.add_argument(
         "--snippet",
+        metavar="KIND",
         choices=("sam", "cdk", "terraform", "serverless"),
-        help="print the lines that register the tools in your stack",
+        help="print lines for a sam, cdk, terraform or serverless stack",
     )
-    parser.add_argument("--decides", choices=("as-now", "caller"), help="who decides where a state waits for a person")
+    group.add_argument("--write", action="store_true", help="show these lines in your template, ask, and write them")
+    group.add_argument(
+        "--decides",
+        metavar="WHO",
+        choices=("as-now", "caller"),
+        help="who decides where a state waits for people: as-now, caller",
+    )
     for one in of_extras():
-        parser.add_argument(f"--{one.name}", dest="others", action="append", metavar=one.metavar, help=one.help)
-    parser.add_argument(
-        "--write", action="store_true", help="put what --snippet prints into your template, after a look"
-    )
-    parser.add_argument("--yes", action="store_true", help="replace or write without asking")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+        group.add_argument(f"--{one.name}", dest="others", action="append", metavar=one.metavar, help=one.help)
+    group.add_argument("--yes", action="store_true", help="replace or write without asking")
+    group.add_argument("--json", action="store_true", help="print JSON")
+    group.add_argument("-h", "--help", action="help", help="show this")
     return parser
 
 

@@ -157,6 +157,21 @@ except SystemExit:
     assert (ran.stdout.startswith("usage: stepwire-wrap"), ran.stderr) == (True, "set()")
 
 
+def test_the_help_is_one_screen_that_says_what_a_manifest_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    with pytest.raises(SystemExit):
+        main(["--help"])
+
+    shown = capsys.readouterr().out
+    lines = shown.splitlines()
+    assert (len(lines) <= 24, max(map(len, lines)) <= 80) == (True, True), shown
+    for words in ("as a tool of an MCP server", "Example: stepwire-wrap .", "stepwire-wrap doctor tools"):
+        assert words in shown
+
+
 def test_the_readme_shows_what_it_writes() -> None:
     text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     shown: dict[str, Any] = yaml.safe_load(text.partition("```yaml\n")[2].partition("```")[0])
