@@ -123,7 +123,9 @@ def _wrap(arguments: Sequence[str]) -> int:
         options.decides, getattr(options, "others", None) or (), screen.ask if is_asked else None
     )
     tool = None if options.snippet is None else snippets.Tool(options.snippet)
-    place = drafting.Place(options.output, options.endpoint, tool, rewrites=options.write)
+    place = drafting.Place(
+        options.output, options.endpoint, tool, rewrites=options.write, doctor=f"stepwire-wrap {_DOCTOR}"
+    )
 
     def agree(question: str) -> bool:
         if options.yes or not is_asked:

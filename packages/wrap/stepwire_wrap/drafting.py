@@ -3,6 +3,7 @@
 The rule: a manifest that is in the folder already is what its owner has reviewed, and is never written over.
 """
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from stepwire_wrap.files.texts import Unreadable, value_of
 from stepwire_wrap.findings import Finding, Severity
 from stepwire_wrap.writing import reason, write_new
 
-_COLUMNS: Final = ("tool", "state machine", "fields", "needed", "runs")
+_COLUMNS: Final = ("tool", "state machine", "properties", "required", "runs")
 
 
 class Screen(Protocol):
@@ -70,6 +71,8 @@ class Place:
     """What makes the owner's stack, if its lines are wanted."""
     rewrites: bool = False
     """Whether these lines go into the owner's own files."""
+    doctor: str = ""
+    """The command that checks manifests, if it is the next step."""
 
 
 def write_and_show(found: Sequence[Wrapped], place: Place, screen: Screen, notes: Sequence[str] = ()) -> None:
@@ -89,13 +92,15 @@ def write_and_show(found: Sequence[Wrapped], place: Place, screen: Screen, notes
         screen.table(_COLUMNS, (_row(one) for one in made))
     for problem in (problem for one in found for problem in one.problems):
         screen.say(problem, "warning")
-    for line in (*lines_of_hints(made, place.folder), *_without_others(made, place.folder)):
-        screen.say(line)
-    for note in notes:
-        screen.say(note)
     kept = len(made) - written
     there = f", {kept} there already" if kept else ""
-    screen.say(f"{counted(written, 'manifest')} written to {place.folder}/{there}.")
+    lines = [*lines_of_hints(made, place.folder), *_without_others(made, place.folder), *notes]
+    lines += [f"{counted(written, 'manifest')} written to {place.folder}/{there}.", *lines_of_ways(made)]
+    if written and place.doctor and not screen.as_json:
+        checks = f"{place.doctor} {shlex.quote(str(place.folder))}"
+        lines += [f"Next: review {'it' if written == 1 else 'them'}; `{checks}` says what is left to correct."]
+    for line in lines:
+        screen.say(line)
 
 
 def lines_of_hints(made: Sequence[Draft], folder: Path | None = None) -> Iterator[str]:
@@ -104,14 +109,16 @@ def lines_of_hints(made: Sequence[Draft], folder: Path | None = None) -> Iterato
         for hint in one.hints:
             where = f", with the lines at the end of {folder / one.name}.yaml" if hint.lines and folder else ""
             yield f"{one.machine.name}: {hint}{where}"
-    yield from _ways(made)
 
 
-def _ways(made: Sequence[Draft]) -> Iterator[str]:
+def lines_of_ways(made: Sequence[Draft]) -> Iterator[str]:
     """Yield what can be chosen for the states that wait for a person; once, however many there are."""
     first = next((hint for one in made for hint in one.undecided), None)
     if first is not None:
-        yield "Who decides where a state waits for a person? Choose one, and run this again:"
+        yield (
+            "Left to choose: who decides where a state waits for a person. Until you choose, it stays as it is. "
+            "To choose, run this again with one of these options:"
+        )
         yield from (f"  {one}." for one in first.ways)
 
 

@@ -14,7 +14,7 @@ from stepwire.json_text import as_object
 from stepwire.manifests.reading import read_manifest
 from stepwire_wrap.definitions.drafts import Draft
 from stepwire_wrap.definitions.snippets import Tool, snippet
-from stepwire_wrap.drafting import Place, Screen, Wrapped, counted, lines_of_hints
+from stepwire_wrap.drafting import Place, Screen, Wrapped, counted, lines_of_hints, lines_of_ways
 from stepwire_wrap.exits import WrapError
 from stepwire_wrap.files.changes import Rewriting
 from stepwire_wrap.files.templates import FoundMachine
@@ -41,7 +41,8 @@ def rewrite(
         incomplete += [reviewed] if lines else []
     for problem in (problem for _, one in found for problem in one.problems):
         screen.say(problem, "warning")
-    for line in lines_of_hints([draft for _, draft in made]):
+    drafts = [draft for _, draft in made]
+    for line in (*lines_of_hints(drafts), *lines_of_ways(drafts)):
         screen.say(line)
     is_written = _written(rewriting, screen, agree)
     for line in left:

@@ -41,13 +41,12 @@ class Terminal:
         self.result(json.dumps(value, indent=2 if sys.stdout.isatty() else None))
 
     def table(self, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-        """Print a table; in a pipe, a line with tabs for each row."""
-        cells = [[str(cell).replace("\n", " ") for cell in row] for row in rows]
+        """Print a table under the names of its columns; in a pipe, with a tab between two columns."""
+        heads, cells = list(columns), [[str(cell).replace("\n", " ") for cell in row] for row in rows]
         if not sys.stdout.isatty():
-            for row in cells:
+            for row in (heads, *cells):
                 self.result("\t".join(row))
             return
-        heads = list(columns)
         widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
         for row in (heads, *cells):
             self.result("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -48,7 +48,14 @@ def test_a_folder_becomes_manifests_and_lines(folder: Path, capsys: pytest.Captu
 
     shown = capsys.readouterr()
     manifest = yaml.safe_load((folder / "tools/orders.yaml").read_text(encoding="utf-8"))
-    assert (code, shown.out, shown.err) == (0, "orders\torders\t1\t1\t0\n", "1 manifest written to tools/.\n")
+    assert (code, shown.out) == (
+        0,
+        "tool\tstate machine\tproperties\trequired\truns\norders\torders\t1\t1\t0\n",
+    )
+    assert shown.err.splitlines() == [
+        "1 manifest written to tools/.",
+        "Next: review it; `stepwire-wrap doctor tools` says what is left to correct.",
+    ]
     assert (manifest["input_schema"]["required"], manifest["description"]) == (["order"], ORDERS["Comment"])
 
 

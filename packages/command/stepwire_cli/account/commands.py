@@ -30,6 +30,8 @@ from stepwire_wrap.files.texts import Unreadable, text_of
 from stepwire_wrap.findings import findings_of_parameter
 
 THREADS: Final = 4
+DOCTOR: Final = "stepwire doctor"
+"""The command that checks manifests."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,13 @@ def wrap(options: Wrap, calls: Calls, screen: Screen) -> int:
     Raises:
         AccountError: nothing could be done.
     """
-    if options.applies or options.is_dry:
+    registers = options.applies or options.is_dry
+    if registers:
         Endpoint(calls, options.endpoint).check()
     machines = StateMachines(calls, options.samples, options.role)
     arns = machines.arns(options.chosen)
     registry = Registry(calls, options.endpoint)
-    registered = registry.registered() if options.applies or options.is_dry else []
+    registered = registry.registered() if registers else []
 
     def watch(name: str) -> None:
         options.watch(len(arns), name)
@@ -75,9 +78,10 @@ def wrap(options: Wrap, calls: Calls, screen: Screen) -> int:
     watched = replace(machines, watch=watch)
     found = decided(wrapped(watched, arns, registered, threads=THREADS), options.deciding, screen)
     made = [one.draft for one in found if one.draft is not None]
-    write_and_show(found, Place(options.folder, options.endpoint, options.snippet), screen, notes_on(found))
+    place = Place(options.folder, options.endpoint, options.snippet, doctor="" if registers else DOCTOR)
+    write_and_show(found, place, screen, notes_on(found))
     failed = len(made) < len(found)
-    if options.applies or options.is_dry:
+    if registers:
         failed |= not _register(made, registry, options, screen)
     return Exit.FAILED if failed else Exit.DONE
 

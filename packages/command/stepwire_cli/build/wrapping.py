@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from stepwire.principal import ROLE_PATTERN
 from stepwire_cli.account import commands
+from stepwire_cli.account.commands import DOCTOR
 from stepwire_cli.account.connecting import endpoint_of
 from stepwire_cli.account.machines import Chosen
 from stepwire_cli.agreeing import agrees, answered
@@ -64,7 +65,7 @@ def wrap(settings: Settings, given: Given) -> int:
         return given.says_yes or agrees(screen, question)
 
     if paths := _paths(given):
-        place = Place(given.folder, given.endpoint, _tool(given), rewrites=given.writes)
+        place = Place(given.folder, given.endpoint, _tool(given), rewrites=given.writes, doctor=DOCTOR)
         return files.wrap(paths, place, screen, deciding, agree)
     if given.writes:
         raise CommandError("--write changes templates and definitions: write a PATH to them.")

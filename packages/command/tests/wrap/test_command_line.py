@@ -79,7 +79,10 @@ def test_tagged_machines_are_wrapped_reviewed_and_registered(stack: LocalStack, 
     assert wrapped.returncode == 0
     rows = [line.split() for line in wrapped.stdout.splitlines()]
     assert rows == [["first", "First", "1", "1", "1"], ["second", "Second", "1", "1", "1"]]
-    assert wrapped.stderr == "2 manifests written to tools/.\n"
+    assert wrapped.stderr.splitlines() == [
+        "2 manifests written to tools/.",
+        "Next: review them; `stepwire doctor tools` says what is left to correct.",
+    ]
     assert compile_directory(tmp_path / "tools")
 
     registered = stepwire(stack, tmp_path, "wrap", "--tag", "team=x", "--apply", "--endpoint", "live")

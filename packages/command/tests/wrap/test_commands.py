@@ -50,7 +50,10 @@ def test_a_manifest_is_written_for_its_owner_to_review(account: Account, screen:
     assert wrap(options(tmp_path), account.calls, screen) == 0
 
     assert screen.results == [("orders", "Orders", "2", "2", "12")]
-    assert screen.said == [f"1 manifest written to {tmp_path}/tools/."]
+    assert screen.said == [
+        f"1 manifest written to {tmp_path}/tools/.",
+        f"Next: review it; `stepwire doctor {tmp_path}/tools` says what is left to correct.",
+    ]
     assert compile_directory(tmp_path / "tools")
     assert account.parameters == {}
     assert account.count["get_parameters_by_path"] == 0
