@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from stepwire.visible_text import visible
+from stepwire_wrap.exits import WrapError
 
 _LAID_OUT: Final = "\n\t"
 
@@ -52,10 +53,18 @@ class Terminal:
             self.result("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
     def ask(self, prompt: str) -> str:
-        """Ask for a line; the end of the input ends the command, as Ctrl-C does."""
+        """Ask for a line.
+
+        Raises:
+            WrapError: the input has ended. Whatever is asked is asked before anything is written.
+        """
         sys.stderr.write(visible(prompt, _LAID_OUT))
         sys.stderr.flush()
         line = sys.stdin.readline()
         if not line:
-            raise KeyboardInterrupt
+            sys.stderr.write("\n")
+            raise WrapError(
+                "the input ended before an answer, so nothing was written: answer at a terminal, or write the answer "
+                "as an option (--decides WHO; --yes asks nothing)."
+            )
         return line.strip()

@@ -11,12 +11,13 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from packages.wrap.tests.samples import machine, passed
+from packages.wrap.tests.samples import machine, passed, task
 from stepwire_wrap.__main__ import main
 from stepwire_wrap.exits import Exit
 from tests.waiting import HANG_GUARD
 
 ORDERS: Final = {**machine(A=passed(Parameters={"x.$": "$.order"})), "Comment": "Ships an order that was paid."}
+END_OF_INPUT: Final = "\x04"  # as Ctrl-D types it
 PROGRAM: Final = (sys.executable, "-m", "stepwire_wrap")
 
 
@@ -27,12 +28,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def answering(answer: str, *words: str) -> tuple[int, str]:
-    """Run the program at a terminal that types one line; return its exit code, and what the terminal shows."""
+def typing(typed: str, *words: str) -> tuple[int, str]:
+    """Run the program at a terminal on which something is typed; return its exit code, and what the terminal shows."""
     ours, theirs = pty.openpty()
     with subprocess.Popen([*PROGRAM, *words], stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True) as program:
         os.close(theirs)
-        os.write(ours, f"{answer}\n".encode())
+        os.write(ours, typed.encode())
         shown = b""
         try:
             while part := os.read(ours, 65_536):
@@ -122,11 +123,29 @@ def test_a_person_sees_the_difference_and_is_asked_once(folder: Path, typed: str
     template = folder / "template.yaml"
     template.write_text(yaml.safe_dump({"Resources": resources}), encoding="utf-8")
 
-    code, shown = answering(typed, ".", "--write")
+    code, shown = typing(f"{typed}\n", ".", "--write")
 
     assert code == (Exit.DONE if is_written else Exit.FAILED), shown
     assert shown.index("+  OrdersTool:") < shown.index("[y/n] (n): ")
     assert ("OrdersTool" in template.read_text(encoding="utf-8")) is is_written
+
+
+@pytest.mark.parametrize("words", [["--write", "--decides", "caller"], []], ids=["before a yes", "before who decides"])
+def test_an_input_that_ends_before_the_answer_is_an_error(folder: Path, words: list[str]) -> None:
+    asking = task(resource="sns:publish.waitForTaskToken", Parameters={"Message": "Please approve the order."})
+    resources = {"Orders": {"Type": "AWS::Serverless::StateMachine", "Properties": {"Definition": machine(Ask=asking)}}}
+    template = folder / "template.yaml"
+    template.write_text(yaml.safe_dump({"Resources": resources}), encoding="utf-8")
+    before = template.read_bytes()
+
+    code, shown = typing(END_OF_INPUT, "template.yaml", *words)
+
+    assert code == Exit.USAGE, shown
+    assert shown.splitlines()[-1] == (
+        "error: the input ended before an answer, so nothing was written: answer at a terminal, or write the answer "
+        "as an option (--decides WHO; --yes asks nothing)."
+    )
+    assert (template.read_bytes(), (folder / "tools").exists()) == (before, False)
 
 
 def test_invisible_characters_of_a_definition_are_shown_escaped(
