@@ -40,6 +40,7 @@ _CODES: Final = (
     ("6", "the task waits for an answer that nobody gave"),
     ("130", "Ctrl-C; the task runs on, unless you chose to cancel it"),
 )
+_ABOUT: Final = "Stepwire serves AWS Step Functions workflows as tools of an MCP server."
 _MORE: Final = "More: stepwire COMMAND --help; stepwire help: options, examples, exit codes."
 
 
@@ -49,6 +50,7 @@ class Groups(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the groups, the narrowest that can be read."""
         formatter.write(f"Usage: {ctx.command_path} COMMAND [ARGS]...\n")
+        formatter.write(f"{_ABOUT}\n")
         shown = {name: one for name, one in self.commands.items() if not one.hidden}
         rows = dict(
             zip(shown, _rows((name, one.get_short_help_str(_WIDTH)) for name, one in shown.items()), strict=True)

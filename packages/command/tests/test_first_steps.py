@@ -181,6 +181,14 @@ def test_each_of_the_first_two_screens_has_24_lines_of_80_columns(
     assert max(map(len, lines)) <= 80
 
 
+def test_the_first_screen_begins_with_what_stepwire_is(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["--help"])
+
+    assert capsys.readouterr().out.splitlines()[1] == (
+        "Stepwire serves AWS Step Functions workflows as tools of an MCP server."
+    )
+
+
 def test_the_first_screen_names_every_command_in_a_group(capsys: pytest.CaptureFixture[str]) -> None:
     run(["--help"])
 
