@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from stepwire_cli.app import run
+from stepwire_cli.deployment.checkout import release_of_checkout
 from stepwire_cli.deployment.parameters import parameters_of, screen_of_the_core
 from stepwire_cli.deployment.parts import CORE, FOLDER, extras_of, part_of, written
 from stepwire_cli.deployment.release import Cost, Extra, Release
@@ -73,11 +74,35 @@ def test_a_parameter_or_those_of_an_extra_are_explained(
     assert (code, out.splitlines()) == (Exit.DONE, lines)
 
 
-def test_a_name_that_nothing_has_is_said_with_the_nearest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = listed(tmp_path, capsys, "colours")
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("colours", "Did you mean colour?"),
+        ("ALARM", "Did you mean Alarms?"),
+        ("nosuch", "`stepwire deploy --parameters` lists those there are."),
+    ],
+)
+def test_a_name_that_nothing_has_is_said_with_the_nearest(
+    word: str, hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = listed(tmp_path, capsys, word)
 
-    assert (code, out) == (Exit.UNKNOWN, "")
-    assert err == "error: Version 1.2.0 has no parameter and no extra colours. Did you mean colour?\n"
+    assert (code, out) == (Exit.USAGE, "")
+    assert err == f"error: Version 1.2.0 has no parameter and no extra {word}. {hint}\n"
+
+
+def test_a_checkout_without_a_release_lists_those_of_its_templates() -> None:
+    release = release_of_checkout(ROOT)
+
+    assert release is not None
+    assert {one.name for one in parameters_of(release)} == set(template()["Parameters"])
+    assert all(one.description for one in release.extras.values())
+
+
+def test_a_folder_without_the_templates_is_no_checkout(tmp_path: Path) -> None:
+    (tmp_path / CORE).write_text("Resources: {}", encoding="utf-8")
+
+    assert release_of_checkout(tmp_path) is None
 
 
 def test_programs_get_all_of_them_with_their_extras(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

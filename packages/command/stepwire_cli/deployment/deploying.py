@@ -9,7 +9,8 @@ from stepwire_cli.account.calls import Calls
 from stepwire_cli.account.connecting import connected
 from stepwire_cli.agreeing import agrees
 from stepwire_cli.deployment import commands, parameters, removing
-from stepwire_cli.deployment.release import Source, opened
+from stepwire_cli.deployment.checkout import release_of_checkout
+from stepwire_cli.deployment.release import Source, is_carried, opened
 from stepwire_cli.exits import CommandError
 from stepwire_cli.screen import Screen
 from stepwire_cli.settings import Settings
@@ -74,10 +75,14 @@ def print_template(settings: Settings, source: Source) -> int:
 def list_parameters(settings: Settings, source: Source, words: Sequence[str]) -> int:
     """Print the parameters of a release: the core's on a screen, or explain those of extras, or single ones.
 
+    In a checkout without a release, they are those of its templates.
+
     Raises:
         CommandError: there is no release, or it has no parameter and no extra of such a name.
     """
-    screen, release = Screen(as_json=settings.as_json), opened(source.file, source.sha256)
+    screen = Screen(as_json=settings.as_json)
+    is_built = is_carried() or source.file is not None or source.sha256 is not None
+    release = (None if is_built else release_of_checkout()) or opened(source.file, source.sha256)
     found = parameters.parameters_of(release)
     if screen.as_json:
         screen.json(parameters.as_json(found))

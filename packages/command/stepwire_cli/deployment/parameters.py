@@ -12,7 +12,7 @@ from typing import Any, Final
 from stepwire.json_text import JsonObject
 from stepwire_cli.deployment.parts import part_of
 from stepwire_cli.deployment.release import Release
-from stepwire_cli.exits import CommandError, Exit
+from stepwire_cli.exits import CommandError
 
 OF_THE_COMMAND: Final = ("ArtifactBucket", "ArtifactPrefix")
 """The parameters that the command sets."""
@@ -109,9 +109,10 @@ def explained(release: Release, found: Sequence[Parameter], word: str) -> Iterat
         if not chosen:
             yield "It has no parameters."
     elif not (chosen := [one for one in found if one.name.lower() == word.lower()]):
-        near = get_close_matches(word, [*release.extras, *(one.name for one in found)], 1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise CommandError(f"Version {release.version} has no parameter and no extra {word}.{hint}", Exit.UNKNOWN)
+        names = {name.lower(): name for name in (*(one.name for one in found), *release.extras)}
+        near = get_close_matches(word.lower(), names, 1)
+        hint = f"Did you mean {names[near[0]]}?" if near else "`stepwire deploy --parameters` lists those there are."
+        raise CommandError(f"Version {release.version} has no parameter and no extra {word}. {hint}")
     for one in chosen:
         yield from one.explained()
 

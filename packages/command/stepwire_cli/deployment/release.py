@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from io import SEEK_END
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Final, TypeAlias, cast
@@ -303,16 +304,24 @@ def opened(path: Path | None, sha256: str | None = None) -> Release:
     if sha256 is not None and not _DIGEST.fullmatch(sha256):
         raise CommandError("--sha256 takes 64 hexadecimal digits: those beside the release.", Exit.USAGE)
     if path is None:
-        own = resources.files("stepwire_cli.deployment") / _OWN
-        if not own.is_file():
+        if not is_carried():
             raise CommandError(_NONE)
-        with own.open("rb") as file:
+        with _carried().open("rb") as file:
             return _read(cast(BinaryIO, file), "the release in this command", sha256)
     try:
         with path.open("rb") as file:
             return _read(file, str(path), sha256)
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {reason(error)}.") from None
+
+
+def is_carried() -> bool:
+    """Tell whether a release came with this command."""
+    return _carried().is_file()
+
+
+def _carried() -> Traversable:
+    return resources.files("stepwire_cli.deployment") / _OWN
 
 
 def _read(file: BinaryIO, name: str, sha256: str | None) -> Release:
