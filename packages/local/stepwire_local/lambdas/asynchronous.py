@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable
 
 from stepwire_local.iam.clients import aws_client
 from stepwire_local.lambdas.functions import Function, is_registered
-from stepwire_local.lambdas.invocations import Failed, Outcome, Returned
+from stepwire_local.lambdas.invocations import Failed, Outcome, Returned, in_one_line
+from stepwire_local.stubs.owners import name_of
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +80,14 @@ def _try_repeatedly(function: Function, event: str) -> None:
         outcome = _in_turn(function, event)
     # While a stack stops, its functions fail for that reason, and its queue disappears too.
     if isinstance(outcome, Failed) and is_registered(function):
+        if function.settings.dead_letters is None:
+            logger.error(
+                "An event is lost: %s failed %d times, and has no DeadLetterQueue. %s",
+                name_of(function.arn),
+                len(RETRY_DELAYS) + 1,
+                in_one_line(outcome),
+            )
+            return
         message = str(json.loads(outcome.payload)["errorMessage"])[:_LONGEST_ERROR]
         letter = {"RequestID": str(uuid.uuid4()), "ErrorCode": "200", "ErrorMessage": message or "-"}
         bury(function.settings.dead_letters, event, letter)
@@ -89,11 +98,8 @@ def _in_turn(function: Function, event: str) -> Outcome:
         return function.invoke(event)
 
 
-def bury(arn: str | None, letter: str, attributes: dict[str, str]) -> None:
-    """Send an undelivered event to a dead-letter queue, or to a topic; without either, log that it is lost."""
-    if arn is None:
-        logger.error("An event is lost for want of a dead-letter queue: %s", attributes)
-        return
+def bury(arn: str, letter: str, attributes: dict[str, str]) -> None:
+    """Send an undelivered event to a dead-letter queue, or to a topic."""
     _, _, service, region, _, name = arn.split(":")
     described = {key: {"DataType": "String", "StringValue": value} for key, value in attributes.items()}
     if service == "sns":

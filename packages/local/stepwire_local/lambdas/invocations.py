@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
 
 from stepwire_local.iam.permissions import Role, acting_as
 from stepwire_local.lambdas.function_output import output_of
@@ -109,6 +109,21 @@ def _number(value: object) -> float:
 def failed(kind: str, message: str, stack_trace: Sequence[str] = ()) -> Failed:
     """Return the outcome of an invocation that fails."""
     return Failed(json.dumps({"errorMessage": message, "errorType": kind, "stackTrace": list(stack_trace)}))
+
+
+def in_one_line(failure: Failed) -> str:
+    """Return the type and the message of an error as the terminal shows them; its log has the stack."""
+    entries = entries_of(failure.payload) or {"errorType": "Runtime.Unknown", "errorMessage": failure.payload}
+    return " ".join(f"{entries.get('errorType')}: {entries.get('errorMessage')}".split())
+
+
+def entries_of(error: str) -> dict[str, Any] | None:
+    """Return the entries of an error; None if it has none."""
+    try:
+        told: Any = json.loads(error)
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", told) if isinstance(told, dict) else None
 
 
 def timed_out(settings: FunctionSettings, request_id: str) -> Failed:

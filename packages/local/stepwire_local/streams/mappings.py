@@ -22,7 +22,7 @@ from stepwire_local.account.moto_patches.dynamodb import turns
 from stepwire_local.account.moto_patches.streams import written
 from stepwire_local.activity import Activity, counted, tell
 from stepwire_local.lambdas.asynchronous import bury
-from stepwire_local.lambdas.invocations import PAYLOAD_LIMIT, Outcome
+from stepwire_local.lambdas.invocations import PAYLOAD_LIMIT, Failed, Outcome, in_one_line
 from stepwire_local.streams.records import GivenUp, Record, created_at, dead_letter, event_record, unprocessed
 from stepwire_local.stubs.owners import name_of
 
@@ -180,13 +180,18 @@ class Mapping:
 
     def _give_up(self, batch: Sequence[Record], condition: str, outcome: Outcome | None, tries: int) -> None:
         arn = self._settings.function.arn
+        if self._settings.dead_letters is None:
+            logger.error(
+                "A batch is lost: %s did not process %s (%s), and its event source has no OnFailure destination.%s",
+                name_of(arn),
+                f"{counted(len(batch), 'record')} of {self._table}",
+                condition,
+                f" {in_one_line(outcome)}" if isinstance(outcome, Failed) else "",
+            )
+            return
         given_up = GivenUp(batch, condition, outcome, tries, arn, self._shard_id)
         written_down = dead_letter(given_up, request_id=str(uuid.uuid4()), at=datetime.now(UTC))
-        about = {"functionArn": arn, "condition": condition, "records": str(len(batch))}
-        # Only for the log: a mapping's dead letter has no attributes.
-        bury(
-            self._settings.dead_letters, json.dumps(written_down), about if self._settings.dead_letters is None else {}
-        )
+        bury(self._settings.dead_letters, json.dumps(written_down), {})  # a mapping's dead letter has no attributes
 
     def _shard(self) -> Any:
         """Return moto's shard of the stream: a new object after each transaction, None once the table is deleted."""

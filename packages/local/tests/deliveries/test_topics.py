@@ -214,6 +214,20 @@ def test_a_topic_gets_what_a_function_failed_to_process(tmp_path: Path) -> None:
     assert letter["MessageAttributes"]["ErrorMessage"] == {"Type": "String", "Value": "no"}
 
 
+def test_an_event_that_is_lost_is_said_with_the_function_and_the_cause(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    code = "def handler(event, context):\n    raise ValueError(event)"
+
+    with served(tmp_path, {"Fails": function("fails")}, {"fails/app.py": code}) as application:
+        name = application.stack.physical_ids["Fails"]
+        application.stack.client("lambda").invoke(FunctionName=name, InvocationType="Event", Payload='"no"')
+        application.stack.drain()
+
+    (line,) = [one for one in caplog.messages if "lost" in one]
+    assert line == "An event is lost: Fails failed 3 times, and has no DeadLetterQueue. ValueError: no"
+
+
 @pytest.mark.parametrize(
     ("protocol", "endpoint", "why"),
     [

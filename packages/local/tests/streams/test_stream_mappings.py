@@ -17,10 +17,10 @@ class Bench:
         text = TEMPLATE.read_text(encoding="utf-8").replace("CodeUri: listener", f"CodeUri: {TEMPLATE.parent}/listener")
         self._text = text
 
-    def with_mapping(self, before: str, now: str) -> LocalStack:
+    def with_mapping(self, before: str, now: str, **parameters: str) -> LocalStack:
         assert before in self._text
         self._path.write_text(self._text.replace(before, now), encoding="utf-8")
-        return LocalStack(self._path)
+        return LocalStack(self._path, parameters=parameters)
 
 
 @pytest.fixture
@@ -100,6 +100,23 @@ def test_a_stream_event_of_a_sam_function_becomes_a_mapping(tmp_path: Path) -> N
 
         assert table.named() == [["a", "poison"], ["poison"]]
         assert len(table.letters()) == 1
+
+
+def test_a_batch_that_is_lost_is_said_with_the_function_and_the_cause(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    with bench.with_mapping(
+        "DestinationConfig: {OnFailure: {Destination: !GetAtt Lost.Arn}}", "", Reports="no"
+    ) as stack:
+        table = Table(stack)
+        table.put("poison")
+        stack.drain()
+
+    (line,) = [one for one in caplog.messages if "lost" in one]
+    assert line == (
+        f"A batch is lost: Listener did not process 1 record of {table.name} (RetryAttemptsExhausted), "
+        "and its event source has no OnFailure destination. RuntimeError: poison"
+    )
 
 
 _SAM = """

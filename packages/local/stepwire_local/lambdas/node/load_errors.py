@@ -2,9 +2,9 @@
 
 import json
 import re
-from typing import Any, Final, cast
+from typing import Final
 
-from stepwire_local.lambdas.invocations import Failed, FunctionSettings, failed
+from stepwire_local.lambdas.invocations import Failed, FunctionSettings, entries_of, failed
 from stepwire_local.lambdas.node.building import stem_of
 
 _MISSING: Final = re.compile(r"Cannot find (?:module|package) '(?P<name>[^']+)'")
@@ -14,28 +14,13 @@ _LAYERS: Final = "/opt/"
 
 def not_loaded(error: str, settings: FunctionSettings) -> Failed:
     """Return the outcome of an invocation whose function cannot be loaded, from the error that the process tells of."""
-    entries = _entries(error)
+    entries = entries_of(error)
     if entries is None:
         return failed("Runtime.Unknown", f"function {settings.name}: {error}")
     message = str(entries.get("errorMessage", ""))
     advice = _advice(message, settings)
     more = f"; {advice}" if advice else ""
     return Failed(json.dumps({**entries, "errorMessage": f"{message} (function {settings.name}{more})"}))
-
-
-def in_one_line(failure: Failed) -> str:
-    """Return the type and the message of an error as the terminal shows them; its log has the stack."""
-    entries = _entries(failure.payload) or {"errorType": "Runtime.Unknown", "errorMessage": failure.payload}
-    return " ".join(f"{entries.get('errorType')}: {entries.get('errorMessage')}".split())
-
-
-def _entries(error: str) -> dict[str, Any] | None:
-    """Return the entries of an error; None if it has none."""
-    try:
-        told: Any = json.loads(error)
-    except ValueError:
-        return None
-    return cast("dict[str, Any]", told) if isinstance(told, dict) else None
 
 
 def _advice(message: str, settings: FunctionSettings) -> str:

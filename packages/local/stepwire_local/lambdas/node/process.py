@@ -16,8 +16,16 @@ from pathlib import Path
 from typing import IO, Final
 
 from stepwire_local.lambdas.function_output import output_of
-from stepwire_local.lambdas.invocations import Failed, FunctionSettings, LambdaContext, Outcome, failed, timed_out
-from stepwire_local.lambdas.node.load_errors import in_one_line, not_loaded
+from stepwire_local.lambdas.invocations import (
+    Failed,
+    FunctionSettings,
+    LambdaContext,
+    Outcome,
+    failed,
+    in_one_line,
+    timed_out,
+)
+from stepwire_local.lambdas.node.load_errors import not_loaded
 from stepwire_local.lambdas.node.runtime_api import Invocation, RuntimeApi
 
 logger = logging.getLogger(__name__)
