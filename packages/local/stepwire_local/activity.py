@@ -28,6 +28,12 @@ NOT_DELIVERED: Final = "not delivered"
 """What an entry begins to say about an event that reaches nothing."""
 
 
+def not_delivered(why: str, subject: str | None, text: str) -> str:
+    """Return what an entry says about a message that reaches nobody: also its text, for links and tokens are in it."""
+    head = f"Subject: {subject}. " if subject else ""
+    return f"{NOT_DELIVERED}: {why}. {' '.join(f'{head}Text: {text}'.split())}"
+
+
 def counted(number: int, noun: str) -> str:
     """Return how many things an event has, in words."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,7 +1,8 @@
 """The terminal output of a serving stack: a line per request, a line per change of a task, warnings.
 
 Either text for people, in colour if the terminal supports it, or one JSON object per line for programs. The rule: lines
-fit the terminal, except for the reason of an error; in a pipe or in JSON they are never shortened. The local stack's
+fit the terminal, except for the reason of an error and what is not delivered; in a pipe or in JSON they are never
+shortened. The local stack's
 own warnings are shown; those of functions, and all tracebacks, go to the log file.
 """
 
@@ -98,7 +99,7 @@ class Screen:
         about = f"  {activity.about}" if activity.about else ""
         is_fault = activity.target in _FAULTY or activity.about.startswith(NOT_DELIVERED)
         words = f"{activity.kind} {activity.source} -> {activity.target}{about}"
-        if self._console.is_terminal:
+        if self._console.is_terminal and not activity.about.startswith(NOT_DELIVERED):
             words = _cut(words, max(self._console.width - len("hh:mm:ss "), _SHORTEST))
         text = Text.assemble((f"{at:%H:%M:%S}", "dim"), " ", (words, "red" if is_fault else _NO_STYLE))
         facts = {**dataclasses.asdict(activity), "time": at.isoformat(timespec="milliseconds")}

@@ -229,15 +229,15 @@ def test_an_event_that_is_lost_is_said_with_the_function_and_the_cause(
 
 
 @pytest.mark.parametrize(
-    ("protocol", "endpoint", "why"),
+    ("protocol", "endpoint", "why", "told"),
     [
-        ("email", "a@example.com", "only functions, queues and URLs on this machine do"),
-        ("https", "https://example.com/said", "only URLs on this machine do"),
-        ("lambda", "arn:aws:lambda:us-east-1:123456789012:function:gone", "no template here has this function"),
+        ("email", "a@example.com", "only functions, queues and URLs on this machine do", "email is not served"),
+        ("https", "https://example.com/said", "only URLs on this machine do", "only URLs on this machine get messages"),
+        ("lambda", "arn:aws:lambda:us-east-1:123456789012:function:gone", "no template here has this function", None),
     ],
 )
 def test_a_subscription_that_gets_nothing_is_named_at_the_start_and_the_rest_is_served(
-    tmp_path: Path, protocol: str, endpoint: str, why: str
+    tmp_path: Path, protocol: str, endpoint: str, why: str, told: str | None
 ) -> None:
     subscription = {"TopicArn": TOPIC, "Protocol": protocol, "Endpoint": endpoint}
     resources = {
@@ -247,10 +247,14 @@ def test_a_subscription_that_gets_nothing_is_named_at_the_start_and_the_rest_is_
     }
 
     with served(tmp_path, resources) as application:
-        publish(application, "hello")
+        publish(application, "Say yes:\n  https://an.example/yes", Subject="An order")
         (note,) = application.stack.not_served
 
         assert len(application.seen("Listener")) == 1
+    shown = [one.about for one in application.told if one.target == endpoint]
+    assert shown == (
+        [] if told is None else [f"not delivered: {told}. Subject: An order. Text: Say yes: https://an.example/yes"]
+    )
     assert note == f"Nowhere: {protocol} {endpoint} gets no messages: {why}"
 
 

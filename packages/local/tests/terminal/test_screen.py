@@ -69,7 +69,9 @@ def test_a_line_fits_the_terminal(method: str, width: int) -> None:
     assert lines[1].endswith(f"task {TASK} wait_and_echo input_required")
 
 
-LETTER = Activity("topic", "Orders", "a@example.com", "not delivered: email is not served")
+LETTER = Activity(
+    "topic", "Orders", "a@example.com", "not delivered: email is not served. Text: https://an.example/yes?token=t"
+)
 STATE = Activity(
     "state", "Flow", "Charge", "an-execution-with-a-name-that-is-as-long-as-a-name-may-be-in-step-functions"
 )
@@ -78,9 +80,11 @@ STATE = Activity(
 def test_what_happens_is_a_line_that_fits_the_terminal() -> None:
     piped = shown(LETTER, STATE, width=80)
     narrow = shown(STATE, force_terminal=True, width=60, color_system=None)
+    (mail,) = shown(LETTER, force_terminal=True, width=60, color_system=None)
     (fact,) = map(json.loads, shown(LETTER, as_json=True))
 
-    assert piped[0].endswith(" topic Orders -> a@example.com  not delivered: email is not served")
+    assert piped[0].endswith(f" topic Orders -> a@example.com  {LETTER.about}")
+    assert mail.endswith(LETTER.about), "a link that is cut cannot be followed"
     assert piped[1].endswith(f" state Flow -> Charge  {STATE.about}")
     assert len(narrow[0].rstrip()) == 60
     assert fact == {"event": "activity", "time": fact["time"], **vars(LETTER)}

@@ -14,7 +14,7 @@ from moto.sns.models import Subscription
 from moto.sqs.models import sqs_backends
 
 from stepwire_local.account.deliveries import Cause, Target, deliver, give_up
-from stepwire_local.activity import NOT_DELIVERED, Activity, tell
+from stepwire_local.activity import Activity, not_delivered, tell
 from stepwire_local.gateway.loopback import is_loopback
 from stepwire_local.lambdas.asynchronous import RETRY_DELAYS, run_later
 from stepwire_local.stubs.owners import name_of
@@ -100,15 +100,19 @@ def _send(subscription: Any, published: _Published) -> None:
 def _post(subscription: Any, published: _Published) -> None:
     cause, url = _cause(subscription, published), subscription.endpoint
     if not is_here(url):
-        tell(Activity("topic", cause.name, url, f"{NOT_DELIVERED}: only URLs on this machine get messages"))
+        _tell_text(subscription, published, "only URLs on this machine get messages")
         return
     tell(Activity("topic", cause.name, url, cause.about))
     run_later(lambda: _post_repeatedly(subscription, published))
 
 
 def _nobody(subscription: Any, published: _Published) -> None:
-    name, protocol = _cause(subscription, published).name, subscription.protocol
-    tell(Activity("topic", name, subscription.endpoint, f"{NOT_DELIVERED}: {protocol} is not served"))
+    _tell_text(subscription, published, f"{subscription.protocol} is not served")
+
+
+def _tell_text(subscription: Any, published: _Published, why: str) -> None:
+    about = not_delivered(why, published.subject, published.text)
+    tell(Activity("topic", _cause(subscription, published).name, subscription.endpoint, about))
 
 
 _PROTOCOLS: Final[Mapping[str, Callable[[Any, _Published], None]]] = {
