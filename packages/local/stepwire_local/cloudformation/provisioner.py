@@ -63,6 +63,7 @@ class Provisioner:
         self._left = left
         self._created: dict[str, Created] = {}
         self._creating: list[str] = []
+        self._empty: dict[str, set[str]] = {}  # parameters without a value that a resource refers to, by logical id
         self.changed: list[str] = []
         self._pseudo = {
             "AWS::AccountId": world.account,
@@ -96,6 +97,8 @@ class Provisioner:
         if name in self._pseudo:
             return self._pseudo[name]
         if name in self._parameters:
+            if not self._parameters[name]:
+                self._empty.setdefault(self._creator(), set()).add(name)
             return self._parameters[name]
         return self._create(name).reference
 
@@ -221,9 +224,16 @@ class Provisioner:
         try:
             return kind.create(resource, self._world) if before is None else self._updated(kind, resource, before)
         except (ClientError, ParamValidationError) as error:
-            raise TemplateError(f"{resource.logical_id}: {' '.join(str(error).split())}") from error
+            hint = self._hint_at_parameters(resource.logical_id)
+            raise TemplateError(f"{resource.logical_id}: {' '.join(str(error).split())}{hint}") from error
         except KeyError as error:
             raise TemplateError(f"{resource.logical_id}: {resource.kind} needs the property {error}.") from error
+
+    def _hint_at_parameters(self, logical_id: str) -> str:
+        """Return what to do where a resource is refused that refers to empty parameters, for they may be why."""
+        names = sorted(self._empty.get(logical_id, ()))
+        options = " ".join(f"--parameter {name}=..." for name in names)
+        return f" It refers to {' and '.join(names)}, without a value: give {options}" if names else ""
 
     def _updated(self, kind: Kind, resource: Resource, before: Made) -> Created:
         if kind.update is None or before.resource.kind != resource.kind:

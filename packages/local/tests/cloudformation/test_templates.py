@@ -16,6 +16,10 @@ def queue(**properties: Any) -> dict[str, Any]:
     return {"Type": "AWS::SQS::Queue", "Properties": properties}
 
 
+def stored(value: Any) -> dict[str, Any]:
+    return {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Value": value}}
+
+
 class Bench:
     """A folder for templates."""
 
@@ -128,6 +132,17 @@ def test_a_circular_reference_is_named(bench: Bench) -> None:
         ({"Outputs": {"A": {"Value": {"Fn::Select": [3, ["a"]]}}}}, "item 3 of 1"),
         ({"Resources": {"Queue": queue(QueueName="no spaces allowed")}}, "Queue: "),
         ({"Parameters": {"P": {"Type": "String"}}}, "Parameter P has no default"),
+        (
+            {"Parameters": {"P": {"Type": "String", "Default": ""}}, "Resources": {"Stored": stored({"Ref": "P"})}},
+            "greater than or equal to 1. It refers to P, without a value: give --parameter P=...",
+        ),
+        (
+            {
+                "Parameters": {"P": {"Type": "String", "Default": ""}},
+                "Resources": {"Stored": stored({"Fn::Sub": "${P}"})},
+            },
+            "give --parameter P=...",
+        ),
         (
             {"Resources": {"V": {"Type": "AWS::Lambda::Version", "Properties": {"FunctionName": "nobody"}}}},
             "nobody is not a function",
