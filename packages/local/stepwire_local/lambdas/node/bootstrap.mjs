@@ -63,7 +63,7 @@ async function load(handler) {
   const [file, ...names] = path.basename(handler).split(".");
   if (handler.includes("..") || !names.length) throw named("MalformedHandlerName", `'${handler}' is not a valid handler name`);
   const stem = path.resolve(LAMBDA_TASK_ROOT, path.dirname(handler), file);
-  const require = createRequire(path.join(LAMBDA_TASK_ROOT, "index.js"));
+  const require = createRequire(import.meta.url); // the end of each require stack: a file that is there, as in Lambda
   try {
     const here = ["", ".js", ".mjs", ".cjs"].map((suffix) => stem + suffix).find((one) => fs.statSync(one, { throwIfNoEntry: false })?.isFile());
     const found = here ?? require.resolve(path.join(path.dirname(handler), file), { paths: [LAMBDA_TASK_ROOT, path.dirname(stem)] });

@@ -6,9 +6,12 @@ from typing import Final
 
 from stepwire_local.lambdas.invocations import Failed, FunctionSettings, entries_of, failed
 from stepwire_local.lambdas.node.building import stem_of
+from stepwire_local.lambdas.node.machine import version_of
 
 _MISSING: Final = re.compile(r"Cannot find (?:module|package) '(?P<name>[^']+)'")
+_SDK_V3: Final = 18  # the first version of Node.js whose runtime has it, in place of the SDK v2
 _OF_THE_RUNTIME: Final = ("@aws-sdk/", "@smithy/")
+_OF_OLDER_RUNTIMES: Final = ("aws-sdk",)
 _LAYERS: Final = "/opt/"
 
 
@@ -38,5 +41,6 @@ def _advice(message: str, settings: FunctionSettings) -> str:
     if name.startswith((".", "/")):
         return ""
     package = "/".join(name.split("/")[: 2 if name.startswith("@") else 1])
-    why = "Lambda's own runtime has it, this machine does not: " if package.startswith(_OF_THE_RUNTIME) else ""
+    own = _OF_OLDER_RUNTIMES if 0 < version_of(settings.runtime) < _SDK_V3 else _OF_THE_RUNTIME
+    why = "Lambda's own runtime has it, this machine does not: " if package.startswith(own) else ""
     return f"{why}npm install --prefix {settings.folder} {package}"

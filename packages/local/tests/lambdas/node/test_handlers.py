@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -67,6 +68,7 @@ FILES = {
     "src/needs.js": "require('left-pad');",
     "src/needs_module.mjs": "import '@scope/thing/part';",
     "src/needs_sdk.js": "require('@aws-sdk/client-s3');",
+    "src/needs_sdk_v2.js": "require('aws-sdk');",
     "src/needs_layer.js": "require('/opt/nodejs/shared');",
     "src/untold.ts": "export const handler = async () => 1;",
     "src/leaves.js": "process.exit(1);",
@@ -76,6 +78,7 @@ HANDLERS = (
     *(f"errors.{name}" for name in re.findall(r"^exports\.(\w+)", ERRORS, re.MULTILINE)),
     *("results.inner.most.handler", "deep/er/common.handler", "module.handler", "typed/app.handler"),
     *("syntax.handler", "raises.handler", "needs.handler", "needs_module.handler", "needs_sdk.handler"),
+    "needs_sdk_v2.handler",
     *("needs_layer.handler", "untold.handler", "leaves.handler", "results.missing", "../elsewhere.handler", "results"),
 )
 
@@ -88,6 +91,7 @@ def named(handler: str) -> str:
 @pytest.fixture(scope="module")
 def stack(node: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     functions = {named(handler): {"Handler": handler} for handler in HANDLERS}
+    functions[named("needs_sdk_v2.handler")]["Runtime"] = "nodejs16.x"
     with LocalStack(written(tmp_path_factory.mktemp("handlers"), FILES, functions)) as served:
         yield served
 
@@ -134,6 +138,11 @@ def test_a_result_is_what_the_handler_gives(stack: LocalStack, handler: str, res
         ("needs.handler", "Runtime.ImportModuleError", r"(?s)'left-pad'.*npm install --prefix \S+/src left-pad\)"),
         ("needs_module.handler", "Runtime.ImportModuleError", r"npm install --prefix \S+/src @scope/thing\)"),
         ("needs_sdk.handler", "Runtime.ImportModuleError", r"Lambda's own runtime has it.*@aws-sdk/client-s3\)"),
+        (
+            "needs_sdk_v2.handler",
+            "Runtime.ImportModuleError",
+            r"Lambda's own runtime has it.*--prefix \S+/src aws-sdk\)",
+        ),
         ("needs_layer.handler", "Runtime.ImportModuleError", "layers are not at /opt/ on this machine"),
         ("untold.handler", "Runtime.ImportModuleError", r"has no untold.js.*build \S+/untold.ts, or let esbuild do it"),
         ("results.missing", "Runtime.HandlerNotFound", "results.missing is undefined or not exported"),
@@ -153,6 +162,15 @@ def test_an_error_says_its_type_and_why_and_the_next_call_tries_again(
         (line,) = [one for one in caplog.messages if "failed" in one]
         assert re.search(rf"-{named(handler)} failed\. {kind}: \S", line), line
         assert "\n" not in line
+
+
+def test_the_require_stack_of_an_error_names_files_that_are_there(stack: LocalStack) -> None:
+    with pytest.raises(FunctionError) as caught:
+        stack.invoke(named("needs.handler"), {})
+
+    files = re.findall(r"^- (.+\.\w+)", caught.value.message, re.MULTILINE)
+    assert [Path(file).name for file in files] == ["needs.js", "bootstrap.mjs"]
+    assert [file for file in files if not Path(file).is_file()] == []
 
 
 def test_an_error_has_the_stack_of_the_code(stack: LocalStack) -> None:
