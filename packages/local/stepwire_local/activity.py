@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 logger = logging.getLogger(__name__)
 
-Kind = Literal["bucket", "execution", "queue", "rule", "schedule", "state", "stream", "topic"]
+Kind = Literal["bucket", "execution", "mail", "queue", "rule", "schedule", "state", "stream", "topic"]
 
 
 @dataclass(frozen=True)

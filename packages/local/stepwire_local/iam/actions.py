@@ -7,6 +7,8 @@ keys are botocore's names: `<service>.<operation>`.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from email import message_from_bytes
+from email.utils import parseaddr
 from typing import Any
 
 Params = Mapping[str, Any]  # of a call, as passed to botocore
@@ -27,6 +29,8 @@ class Need:
 
     action: str
     resource: str
+    parent: str = ""
+    """A resource on which the action may be allowed in its place: of an address that sends mail, its domain."""
     leading_keys: tuple[str, ...] = ()
     """Values of the partition key `pk` of the items that a call names; empty where it names none."""
 
@@ -89,7 +93,7 @@ def _query(action: str) -> _Rule:
         found = _PARTITION.search(params.get("KeyConditionExpression", ""))
         values: Params = params.get("ExpressionAttributeValues", {})
         value: Params = values.get(found[1], {}) if found else {}
-        return (Need(action, _table(params, place) + index, _keys([{"pk": value}])),)
+        return (Need(action, _table(params, place) + index, leading_keys=_keys([{"pk": value}])),)
 
     return rule
 
@@ -98,7 +102,7 @@ def _batch(action: str) -> _Rule:
     def rule(params: Params, place: Place) -> Iterable[Need]:
         for table, part in params["RequestItems"].items():
             keys = _keys(part["Keys"]) if "Keys" in part else ()
-            yield Need(action, place.arn("dynamodb", "table/", table), keys)
+            yield Need(action, place.arn("dynamodb", "table/", table), leading_keys=keys)
 
     return rule
 
@@ -116,7 +120,7 @@ def _transaction(params: Params, place: Place) -> Iterable[Need]:
     """Return the permissions of a transaction: those of its parts, because it has no action of its own."""
     for item in params["TransactItems"]:
         for kind, part in item.items():
-            yield Need(_PARTS[kind], _table(part, place), _keys_of(part))
+            yield Need(_PARTS[kind], _table(part, place), leading_keys=_keys_of(part))
 
 
 def _put_events(params: Params, place: Place) -> Iterable[Need]:
@@ -157,6 +161,24 @@ def _publish(params: Params, place: Place) -> Iterable[Need]:  # noqa: ARG001  #
     return (Need("sns:Publish", params.get("TopicArn") or params.get("TargetArn") or ANY),)
 
 
+def _mail(action: str) -> _Rule:
+    """Return a rule for a mail: IAM asks about the identity that sends it, which is its address or the domain of it."""
+
+    def rule(params: Params, place: Place) -> Iterable[Need]:
+        address = parseaddr(params.get("Source") or params.get("FromEmailAddress") or _sender_of(params))[1]
+        identity, domain = (place.arn("ses", "identity/", one) for one in (address, address.rpartition("@")[2]))
+        return (Need(action, identity, domain),)
+
+    return rule
+
+
+def _sender_of(params: Params) -> str:
+    """Return the sender that a raw mail names."""
+    raw: Params = params.get("RawMessage") or params.get("Content", {}).get("Raw", {})
+    data: bytes | str = raw.get("Data", b"")
+    return str(message_from_bytes(data.encode() if isinstance(data, str) else data)["from"] or "")
+
+
 def _subscribed(params: Params, place: Place) -> Iterable[Need]:  # noqa: ARG001  # the same
     """Return the permission to end a subscription: that of its topic."""
     return (Need("sns:Unsubscribe", params["SubscriptionArn"].rpartition(":")[0]),)
@@ -178,7 +200,7 @@ def _parameters(action: str) -> _Rule:
 
 def _of_item(operation: str) -> _Rule:
     def rule(params: Params, place: Place) -> Iterable[Need]:
-        return (Need(f"dynamodb:{operation}", _table(params, place), _keys_of(params)),)
+        return (Need(f"dynamodb:{operation}", _table(params, place), leading_keys=_keys_of(params)),)
 
     return rule
 
@@ -211,6 +233,9 @@ _OPERATIONS: Mapping[str, _Rule] = {
     # By ARN: the name lacks the six random characters at the end of the ARN.
     "secretsmanager.GetSecretValue": _on("secretsmanager:GetSecretValue", "SecretId", "secretsmanager", "secret:"),
     "resourcegroupstaggingapi.GetResources": _on_any("tag:GetResources"),
+    "ses.SendEmail": _mail("ses:SendEmail"),
+    "ses.SendRawEmail": _mail("ses:SendRawEmail"),
+    "sesv2.SendEmail": _mail("ses:SendEmail"),
     "sns.CreateTopic": _on("sns:CreateTopic", "Name", "sns"),
     "sns.GetTopicAttributes": _on("sns:GetTopicAttributes", "TopicArn"),
     "sns.ListSubscriptionsByTopic": _on("sns:ListSubscriptionsByTopic", "TopicArn"),

@@ -42,7 +42,8 @@ class Statement:
 
     def applies_to(self, need: Need) -> bool:
         """Return whether the statement applies to a needed permission."""
-        is_meant = _matches_one(self.actions, need.action.lower()) and _matches_one(self.resources, need.resource)
+        on_it = any(_matches_one(self.resources, one) for one in (need.resource, need.parent) if one)
+        is_meant = on_it and _matches_one(self.actions, need.action.lower())
         return is_meant and self._has_the_tags(need.resource) and self._has_the_keys(need.leading_keys)
 
     def _has_the_keys(self, keys: Sequence[str]) -> bool:

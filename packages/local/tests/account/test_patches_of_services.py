@@ -13,6 +13,7 @@ from moto.stepfunctions.parser.asl.utils import boto_client
 
 from packages.local.tests.proving import PASS, proof, together
 from packages.local.tests.simulated import Account
+from stepwire_local.activity import Activity, heard_by
 from stepwire_local.iam.clients import aws_client
 from stepwire_local.lambdas.asynchronous import is_idle
 from tests.waiting import HANG_GUARD, until
@@ -153,6 +154,21 @@ def test_a_message_reaches_the_function_that_a_topic_names(account: Account) -> 
     until(lambda: is_idle([function]))
 
     assert json.loads(function.invoke("{}").payload)["calls"] > 1
+
+
+@proof("mails_are_shown")
+@pytest.mark.usefixtures("account")
+def test_a_mail_is_shown() -> None:
+    told: list[Activity] = []
+
+    with heard_by(told.append):
+        aws_client("ses", "us-east-1").send_email(
+            Source="a@example.com",
+            Destination={"ToAddresses": ["b@example.com"]},
+            Message={"Subject": {"Data": "Hello"}, "Body": {"Text": {"Data": "you"}}},
+        )
+
+    assert [(one.kind, one.target) for one in told] == [("mail", "b@example.com")]
 
 
 @proof("buckets_reach_their_targets")

@@ -208,6 +208,17 @@ def test_actions_are_case_insensitive_and_resources_are_not() -> None:
     assert may == [True, False, False]
 
 
+@pytest.mark.parametrize(
+    ("allowed", "may"), [("identity/a@b.example", True), ("identity/b.example", True), ("identity/c.example", False)]
+)
+def test_a_mail_needs_its_action_on_its_address_or_on_the_domain(allowed: str, may: bool) -> None:
+    role = Role("arn:aws:iam::1:role/r", [Statement(True, ["ses:sendemail"], [f"arn:aws:ses:{HERE}:{allowed}"])])
+
+    (need,) = needs("sesv2.SendEmail", {"FromEmailAddress": "a@b.example"}, PLACE)
+
+    assert role.may(need) is may
+
+
 def test_a_transaction_needs_the_permissions_of_its_parts() -> None:
     parts = [{"Put": {"TableName": "T"}}, {"ConditionCheck": {"TableName": TABLE}}]
 
@@ -216,6 +227,7 @@ def test_a_transaction_needs_the_permissions_of_its_parts() -> None:
     assert needed == (Need("dynamodb:PutItem", TABLE), Need("dynamodb:ConditionCheckItem", TABLE))
 
 
+SENDER = f"arn:aws:ses:{HERE}:identity/"
 NEEDED: list[tuple[str, dict[str, Any], Need]] = [
     ("dynamodb.Query", {"TableName": "T", "IndexName": "I"}, Need("dynamodb:Query", f"{TABLE}/index/I")),
     ("dynamodb.BatchGetItem", {"RequestItems": {"T": {}}}, Need("dynamodb:BatchGetItem", TABLE)),
@@ -233,6 +245,16 @@ NEEDED: list[tuple[str, dict[str, Any], Need]] = [
     ("stepfunctions.SendTaskSuccess", {"taskToken": "t"}, Need("states:SendTaskSuccess", "*")),
     ("ssm.GetParameter", {"Name": "/a/b"}, Need("ssm:GetParameter", f"arn:aws:ssm:{HERE}:parameter/a/b")),
     ("ssm.GetParameters", {"Names": ["a"]}, Need("ssm:GetParameters", f"arn:aws:ssm:{HERE}:parameter/a")),
+    (
+        "ses.SendEmail",
+        {"Source": "A Shop <shop@a.example>"},
+        Need("ses:SendEmail", f"{SENDER}shop@a.example", f"{SENDER}a.example"),
+    ),
+    (
+        "ses.SendRawEmail",
+        {"RawMessage": {"Data": b"From: shop@a.example\n\nHello"}},
+        Need("ses:SendRawEmail", f"{SENDER}shop@a.example", f"{SENDER}a.example"),
+    ),
     ("sqs.GetQueueUrl", {"QueueName": "q"}, Need("sqs:GetQueueUrl", f"arn:aws:sqs:{HERE}:q")),
     ("sqs.DeleteMessageBatch", {"QueueUrl": "https://a/1/q"}, Need("sqs:DeleteMessage", f"arn:aws:sqs:{HERE}:q")),
     ("dynamodb.DescribeTable", {"TableName": "t"}, Need("dynamodb:DescribeTable", f"arn:aws:dynamodb:{HERE}:table/t")),
