@@ -8,6 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from tests.npm import install, node
 from tests.waiting import HANG_GUARD
 
@@ -18,6 +20,9 @@ LEGACY_PYTHON: Final = _ROOT / ".venv-legacy" / "bin" / "python"
 FASTMCP: Final = _ROOT / ".venv-fastmcp"
 """The environment with fastmcp 4.1, which only `make test ALL=1` sets up."""
 FASTMCP_PYTHON: Final = FASTMCP / "bin" / "python"
+needs_fastmcp = pytest.mark.skipif(
+    not (FASTMCP / "ready").exists(), reason=f"{FASTMCP.name} is missing: run `make {FASTMCP.name}/ready`"
+)
 FOLDER: Final = Path(__file__).parent / "node"
 """The TypeScript clients, and the programs that use them."""
 

@@ -15,7 +15,7 @@ import anyio
 import pytest
 
 from tests.clients import mcp_2
-from tests.clients.programs import FASTMCP, FASTMCP_PYTHON, LEGACY_PYTHON, in_node, in_python
+from tests.clients.programs import FASTMCP_PYTHON, LEGACY_PYTHON, in_node, in_python, needs_fastmcp
 from tests.clients.way import LEGACY, MODERN
 
 Json = dict[str, Any]
@@ -43,13 +43,11 @@ class Library:
     version: str
     seen: Callable[[str, Json], Json] = field(repr=False, compare=False)
     """Run it with a URL and a plan; return what it has seen."""
-    environment: Path | None = None
-    """The environment without which it is skipped."""
 
 
 MCP_1: Final = Library("mcp", "1.30.0", partial(in_python, LEGACY_PYTHON, _HERE / "mcp_1.py"))
 MCP_2: Final = Library("mcp", "2.3.0", lambda url, plan: anyio.run(mcp_2.seen_by_mcp_2, url, plan))
-FASTMCP_4: Final = Library("fastmcp", "4.1.2", partial(in_python, FASTMCP_PYTHON, _HERE / "fastmcp_4.py"), FASTMCP)
+FASTMCP_4: Final = Library("fastmcp", "4.1.2", partial(in_python, FASTMCP_PYTHON, _HERE / "fastmcp_4.py"))
 
 
 def _typescript(name: str, version: str) -> Library:
@@ -141,6 +139,6 @@ def _rows(trial: Trial) -> Iterator[Any]:
     for client in RELEASED:
         if trial in (*client.quick, *client.long):
             marks = [pytest.mark.long] if trial in client.long else []
-            if (needed := client.library.environment) and not (needed / "ready").exists():
-                marks.append(pytest.mark.skip(reason=f"{needed.name} is missing: run `make {needed.name}/ready`"))
+            if client.library is FASTMCP_4:
+                marks.append(needs_fastmcp)
             yield pytest.param(client, id=client.label, marks=marks)

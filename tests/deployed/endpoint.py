@@ -21,7 +21,7 @@ import pytest
 
 from stepwire_client import Callbacks, TaskClient, connect
 from tests.deployed.stack import Stack
-from tests.e2e.conftest import LegacyClient, command_for, run_scenario
+from tests.integration.over_http.legacy import LegacyClient, LegacyProcess
 
 Era = Literal["modern", "legacy"]
 Caller = Literal["alice", "bob"]
@@ -73,7 +73,7 @@ class Endpoint:
             yield client
 
     def legacy(self, caller: Caller = "alice") -> LegacyClient:
-        """Run scenarios of tests/e2e/legacy_driver.py, at 2025-11-25."""
+        """Run scenarios of tests/integration/over_http/mcp_1.py, at 2025-11-25."""
         token = self.token_of("alice") if caller == "alice" else self.token(caller)
         return partial(_run, self.url, [*_option("--token", token), *_option("--host", self.host)])
 
@@ -84,7 +84,8 @@ def in_an_account(url: str, stack: Stack | None) -> Endpoint:
 
 
 def _run(url: str, options: Sequence[str], scenario: str, *arguments: str) -> Any:
-    return run_scenario(command_for(url), scenario, *arguments, *options)
+    with LegacyProcess() as process:
+        return process.run(url, scenario, *arguments, *options)
 
 
 def _option(name: str, value: str | None) -> list[str]:

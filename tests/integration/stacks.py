@@ -21,6 +21,8 @@ from tests.template.chosen import OFF
 from tests.waiting import until
 
 ROOT: Final = Path(__file__).parents[2]
+OWN: Final = Path(__file__).parent / "template.yaml"
+"""The suite's own template, with workflows that the examples do not have."""
 SIGN_IN: Final = {
     "Authorizer": "jwt",
     "JwtIssuer": "https://issuer.example",
@@ -228,6 +230,14 @@ def deployed(
         if others:
             made.list_tools()
         yield made
+
+
+def as_deployed(port: int = 0, /, **parameters: str) -> LocalStack:
+    """Return the root template with all extras, for clients over HTTP; two instances of each function take turns.
+
+    A parameter in capitals is an environment variable of the functions.
+    """
+    return LocalStack(ROOT / "stack.yaml", others=[ADOPTER], port=port, instances=2, **chosen(parameters))
 
 
 @contextmanager

@@ -32,12 +32,6 @@ def stack() -> Iterator[Deployed]:
 
 
 @pytest.fixture(scope="module")
-def clock() -> Clock:
-    """The time of the stack, which makes its tasks overdue."""
-    return Clock()
-
-
-@pytest.fixture(scope="module")
 def impatient_stack(clock: Clock) -> Iterator[Deployed]:
     """A stack in which every task is overdue after a second, the shortest interval that the template allows."""
     no_waiting = {"WaitSeconds": "0", "REPAIR_AFTER_SECONDS": "1", "STATE_AFTER_SECONDS": "0"}

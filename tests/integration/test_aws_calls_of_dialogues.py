@@ -1,7 +1,6 @@
 """The AWS calls of resuming, asking, answering and listening, counted where botocore makes them."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from benchmarks.cost import calls
 from stepwire_local import at_once, never
 from tests.integration.clock import Clock
-from tests.integration.stacks import ROOT, Deployed, deployed, deployed_without_events
+from tests.integration.stacks import OWN, ROOT, Deployed, deployed, deployed_without_events
 from tests.kits import FORM
 from tests.recorded import recorded
 from tests.server.answers import Answer, Json
@@ -228,7 +227,7 @@ def test_reading_the_current_state_is_four_calls_and_the_next_poll_is_one() -> N
 # M45: read at the first use, once per instance
 @pytest.mark.parametrize("instances", [1, 2])
 def test_the_secret_is_read_once_in_an_instance(instances: int) -> None:
-    with deployed(Path(__file__).parent / "template.yaml", at_once, instances) as stack:
+    with deployed(OWN, at_once, instances) as stack:
         modern = ModernClient(stack, capabilities={**TASKS_CAPABILITY, **ASKING_CAPABILITY})
         modern.ask("tools/list")
         modern.ask("server/discover")

@@ -35,11 +35,6 @@ MODES: Final = {
 
 
 @pytest.fixture(scope="module")
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(scope="module")
 def stack(clock: Clock) -> Iterator[Deployed]:
     """A stack with a tool for each kind of retry, in which no event arrives but those that a test sends."""
     with deployed(ROOT / "stack.yaml", never, 1, clock, WaitSeconds="0") as stack:

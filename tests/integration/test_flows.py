@@ -21,12 +21,6 @@ LONGER = 60  # seconds
 
 
 @pytest.fixture(scope="module")
-def clock() -> Clock:
-    """The time of the handlers and workflows, which only tests move."""
-    return Clock()
-
-
-@pytest.fixture(scope="module")
 def running_stack(clock: Clock) -> Iterator[Deployed]:
     """The root template, where a task is overdue after a second."""
     with deployed(ROOT / "stack.yaml", at_once, 1, clock, REPAIR_AFTER_SECONDS="1") as stack:
@@ -46,12 +40,6 @@ def stack(running_stack: Deployed) -> Iterator[Deployed]:
 def legacy(stack: Deployed) -> LegacyClient:
     """A client of 2025-11-25."""
     return LegacyClient(stack)
-
-
-@pytest.fixture
-def modern(stack: Deployed) -> ModernClient:
-    """A client of 2026-07-28 with tasks."""
-    return ModernClient(stack)
 
 
 def start(client: ModernClient, seconds: int = 0, **more: str) -> str:

@@ -31,11 +31,6 @@ def stack() -> Iterator[Deployed]:
         yield stack
 
 
-@pytest.fixture
-def modern(stack: Deployed) -> ModernClient:
-    return ModernClient(stack)
-
-
 def ended(client: ModernClient, **arguments: Any) -> str:
     """Call the tool, and return the id of its task when that has ended."""
     task_id = client.call(TOOL, {"message": "hello", **arguments}).id_in()

@@ -24,11 +24,6 @@ ENOUGH = 30  # calls while an owner changes a tool
 
 
 @pytest.fixture(scope="module")
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(scope="module")
 def stack(clock: Clock, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     templates = write_templates(tmp_path_factory.mktemp("teams"))
     parameters = {"WaitSeconds": "15", "PollsPerSecond": "0", "MostActiveTasks": "1000", "MostTasksPerMinute": "60000"}

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.cost import calls
 from stepwire_local import never
 from tests.integration.clock import Clock
-from tests.integration.stacks import ROOT, Deployed, deployed
+from tests.integration.stacks import OWN, Deployed, deployed
 from tests.integration.test_threads import ROUNDS, THREADS, id_in, together
 from tests.server.answers import Answer, Json
 from tests.server.clients import LegacyClient, ModernClient
@@ -17,15 +17,9 @@ Client = LegacyClient | ModernClient
 
 
 @pytest.fixture(scope="module")
-def clock() -> Clock:
-    """The time of the stack."""
-    return Clock()
-
-
-@pytest.fixture(scope="module")
 def running_stack(clock: Clock) -> Iterator[Deployed]:
     """A stack with the tool and two instances per function. No status event arrives."""
-    with deployed(ROOT / "tests/integration/template.yaml", never, 2, clock) as stack:
+    with deployed(OWN, never, 2, clock) as stack:
         yield stack
 
 

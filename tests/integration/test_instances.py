@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stepwire_local import at_once
 from tests.integration.clock import Clock
-from tests.integration.stacks import ROOT, Deployed, deployed
+from tests.integration.stacks import OWN, ROOT, Deployed, deployed
 from tests.server.answers import Answer, Json
 from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient
 from tests.server.messages import progress_of, questions
@@ -24,12 +23,6 @@ TEXTS = {"texts": ["Berlin", "Paris", "Rome"]}
 INSTANCES = (pytest.param(1, marks=pytest.mark.long, id="one instance"), pytest.param(2, id="two instances"))
 
 
-@pytest.fixture(scope="module")
-def clock() -> Clock:
-    """The time of the handlers, which stands still."""
-    return Clock()
-
-
 @pytest.fixture(scope="module", params=INSTANCES)
 def stack(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Deployed]:
     """The root template, where plain calls do not wait, and other responses wait as long as needed."""
@@ -40,7 +33,7 @@ def stack(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Deployed]:
 @pytest.fixture(scope="module", params=INSTANCES)
 def own_stack(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Deployed]:
     """A stack with a tool that needs a confirmation."""
-    with deployed(Path(__file__).parent / "template.yaml", at_once, request.param, clock) as stack:
+    with deployed(OWN, at_once, request.param, clock) as stack:
         yield stack
 
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from stepwire.aws.storage.items import LARGEST_ENDED_HEAD
 from stepwire_local import at_once
 from tests.buckets import delete_objects_in
-from tests.integration.stacks import Deployed, body_of, deployed, executions_with
+from tests.integration.stacks import OWN, Deployed, body_of, deployed, executions_with
 from tests.recorded import recorded
 from tests.server.clients import LegacyClient, ModernClient
 
@@ -24,7 +23,7 @@ TOO_LARGE_FOR_THE_EVENT = {"text": '"' * 100_000}
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Deployed]:
     """A stack with a workflow that returns its input."""
-    with deployed(Path(__file__).parent / "template.yaml", at_once) as stack:
+    with deployed(OWN, at_once) as stack:
         yield stack
 
 

@@ -103,12 +103,6 @@ class Watched:
 
 
 @pytest.fixture(scope="module")
-def clock() -> Clock:
-    """The time of the handlers, which stands still."""
-    return Clock()
-
-
-@pytest.fixture(scope="module")
 def stack(clock: Clock) -> Iterator[Watched]:
     """The root template. No status event arrives by itself; every task is overdue after a second."""
     calls = list[Call]()

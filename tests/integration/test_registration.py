@@ -18,11 +18,6 @@ ADOPTED = {"approve_refund", "measure_texts", "wait_and_echo"}
 
 
 @pytest.fixture(scope="module")
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(scope="module")
 def stack(clock: Clock) -> Iterator[Deployed]:
     with deployed(ROOT / "stack.yaml", at_once, 1, clock, WaitSeconds="0") as stack:
         yield stack

@@ -39,11 +39,6 @@ def stack() -> Iterator[Deployed]:
         yield stack
 
 
-@pytest.fixture
-def modern(stack: Deployed) -> ModernClient:
-    return ModernClient(stack)
-
-
 def streams_client() -> Any:
     """Return a client of the stream; moto does not serve endpoints with an account id."""
     session: Any = boto3.Session()

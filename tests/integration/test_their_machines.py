@@ -24,11 +24,6 @@ TOOLS: Final = ["mapped", "parent", "quick", "released", "secret"]
 
 
 @pytest.fixture(scope="module")
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(scope="module")
 def stack(clock: Clock) -> Iterator[Deployed]:
     with deployed(ROOT / "stack.yaml", at_once, 1, clock, WaitSeconds="1") as stack:
         yield stack

@@ -49,11 +49,6 @@ class SignedIn:
 
 
 @pytest.fixture(scope="module")
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(scope="module")
 def stack(clock: Clock) -> Iterator[Deployed]:
     with deployed(ROOT / "stack.yaml", at_once, 1, clock, **SIGN_IN, WaitSeconds="0") as stack:
         adopt(stack)

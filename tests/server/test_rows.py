@@ -16,7 +16,7 @@ from typing import Final
 import pytest
 
 TESTS: Final = Path(__file__).parents[1]
-FOLDERS: Final = ("server", "integration", "template", "e2e", "unit/engine", "contracts", "unit/catalog", "extras")
+FOLDERS: Final = ("server", "integration", "template", "unit/engine", "contracts", "unit/catalog", "extras")
 LETTERS: Final = {"A": 11, "M": 56, "X": 30, "L": 20, "T": 34, "F": 10, "R": 24, "S": 13}
 """The letters of the core, each with the number of its last row."""
 

@@ -1,5 +1,5 @@
 """The endpoint of released clients."""
 
-from tests.e2e.conftest import anyio_backend, url
+from tests.integration.over_http.conftest import url
 
-__all__ = ["anyio_backend", "url"]
+__all__ = ["url"]

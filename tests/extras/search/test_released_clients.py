@@ -8,7 +8,7 @@ from mcp_types import ElicitResult
 
 from stepwire.extras.search import CALL_TOOL, FIND_TOOL
 from stepwire_client import connect
-from tests.e2e.test_groups import names
+from tests.integration.over_http.test_groups import names
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]
 REFUND: Final = {"order_id": "A-1002", "amount": "100.00", "currency": "EUR", "reason": "It wobbles."}

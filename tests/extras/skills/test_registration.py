@@ -5,9 +5,10 @@ import pytest
 from stepwire.catalog.live import REREAD_AFTER
 from stepwire.extras.skills.skill import skills_in
 from tests.integration.clock import Clock
+from tests.integration.conftest import clock
 from tests.integration.owners import Owner
 from tests.integration.stacks import Deployed
-from tests.integration.test_registration import clock, names, owner, stack
+from tests.integration.test_registration import names, owner, stack
 from tests.server.clients import LegacyClient, ModernClient
 from tests.waiting import until
 

@@ -9,7 +9,7 @@ from stepwire.extras.skills import skills_of
 from stepwire.extras.skills.manifest import checked_skills
 from stepwire.manifests.published import ToolFile
 from tests.clients.endpoint import serving
-from tests.clients.programs import FASTMCP, FASTMCP_PYTHON, in_python
+from tests.clients.programs import FASTMCP_PYTHON, in_python, needs_fastmcp
 from tests.kits import World
 
 MAIN = '---\nname: refunds\ndescription: Refund a customer.\nmetadata: {team: "ä"}\n---\n# Refunds\n'
@@ -30,9 +30,7 @@ def url() -> Iterator[str]:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(
-    not (FASTMCP / "ready").exists(), reason=f"{FASTMCP.name} is missing: run `make {FASTMCP.name}/ready`"
-)
+@needs_fastmcp
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_fastmcp_reads_the_skills(url: str, mode: str) -> None:
     seen = in_python(FASTMCP_PYTHON, Path(__file__).parent / "fastmcp_4.py", url, {"mode": mode})

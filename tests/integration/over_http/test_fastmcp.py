@@ -3,8 +3,6 @@
 The endpoint's own bounds are short, so that a call of seconds outlasts them.
 """
 
-import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -12,40 +10,28 @@ from typing import Any, Final
 import pytest
 
 from stepwire_local import LocalStack
-from tests.adopted import ADOPTER
-from tests.waiting import HANG_GUARD
+from tests.clients.programs import FASTMCP_PYTHON, in_python, needs_fastmcp
+from tests.integration.stacks import as_deployed
 
-ROOT: Final = Path(__file__).parents[2]
-ENVIRONMENT: Final = ROOT / ".venv-fastmcp"
-DRIVER: Final = Path(__file__).parent / "fastmcp_driver.py"
+PROGRAM: Final = Path(__file__).parent / "fastmcp_4.py"
 SHORT: Final = {"CALL_SECONDS": "4", "PROGRESS_CALL_SECONDS": "4"}
 ECHO: Final = {"message": "patience", "waited_seconds": 8}
 SELECTIONS: Final = ["", "/tools/wait_and_echo,approve_refund/discover/1"]
 """What follows the endpoint's path: nothing, or two tools that are to be searched for and called by `call_tool`."""
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(
-        not (ENVIRONMENT / "ready").exists(), reason=f"{ENVIRONMENT.name} is missing: run `make .venv-fastmcp/ready`"
-    ),
-]
+pytestmark = [pytest.mark.long, needs_fastmcp]
 
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[LocalStack]:
     """The root template, with two instances of each function."""
-    with LocalStack(
-        ROOT / "stack.yaml", others=[ADOPTER], instances=2, parameters={"WaitSeconds": "1"}, variables=SHORT
-    ) as stack:
+    with as_deployed(WaitSeconds="1", **SHORT) as stack:
         yield stack
 
 
 def seen_by_fastmcp(stack: LocalStack, mode: str, selection: str = "") -> dict[str, Any]:
-    """Run the driver, and return what its client has seen."""
-    command = [str(ENVIRONMENT / "bin" / "python"), str(DRIVER), stack.url + selection, mode]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=HANG_GUARD, check=False)
-    assert ended.returncode == 0, ended.stderr
-    return json.loads(ended.stdout)
+    """Run the program, and return what its client has seen."""
+    return in_python(FASTMCP_PYTHON, PROGRAM, stack.url + selection, {"mode": mode})
 
 
 def check_results(seen: dict[str, Any]) -> None:

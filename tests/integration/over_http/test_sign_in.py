@@ -24,14 +24,12 @@ from stepwire_cli.app import run
 from stepwire_cli.settings import Settings
 from stepwire_cli.use.browser import in_the_browser
 from stepwire_client import TaskClient, connect
-from stepwire_local import LocalStack
 from stepwire_local.http_server import LoopbackServer, QuietHandler
-from tests.adopted import ADOPTER
+from tests.integration.stacks import as_deployed
 from tests.ports import free_port
 from tests.waiting import HANG_GUARD
 
 pytestmark = pytest.mark.anyio
-ROOT: Final = Path(__file__).parents[2]
 CALLBACK: Final = "http://localhost:8080/callback"
 SCOPE: Final = "workflows"
 LISTING: Final = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -118,7 +116,7 @@ def guarded_url(issuer: TestIssuer) -> Iterator[str]:
         "EndpointUrl": url,
         "RequiredScope": SCOPE,
     }
-    with LocalStack(ROOT / "stack.yaml", others=[ADOPTER], port=port, parameters=parameters, instances=2) as stack:
+    with as_deployed(port, **parameters) as stack:
         yield stack.url
 
 

@@ -1,13 +1,14 @@
 """Fifty concurrent tasks, of clients of both eras, each with its own result."""
 
-import json
 from typing import Any
 
 import anyio
 import pytest
+from anyio import to_thread
 from mcp.client import Client
 
 from stepwire_client.extension import Tasks
+from tests.integration.over_http.legacy import LegacyClient
 from tests.waiting import HANG_GUARD
 
 pytestmark = pytest.mark.anyio
@@ -15,7 +16,7 @@ OF_EACH_ERA = 25
 
 
 @pytest.mark.long
-async def test_fifty_concurrent_tasks_complete_each_with_its_own_result(url: str, legacy_command: list[str]) -> None:
+async def test_fifty_concurrent_tasks_complete_each_with_its_own_result(url: str, legacy_client: LegacyClient) -> None:
     modern: dict[str, Any] = {}
     legacy: dict[str, Any] = {}
 
@@ -25,8 +26,8 @@ async def test_fifty_concurrent_tasks_complete_each_with_its_own_result(url: str
         ).structured_content
 
     async def run_legacy() -> None:
-        ended = await anyio.run_process([*legacy_command, "run_many", str(OF_EACH_ERA)])
-        legacy.update(json.loads(ended.stdout)["results"])
+        seen = await to_thread.run_sync(legacy_client, "run_many", str(OF_EACH_ERA))
+        legacy.update(seen["results"])
 
     with anyio.fail_after(HANG_GUARD):
         async with Client(url, extensions=[Tasks()]) as client, anyio.create_task_group() as group:

@@ -1,10 +1,10 @@
-"""Scenarios of a client of 2025-11-25, with the library `mcp` 1.30, which print what the client saw as JSON.
+"""Scenarios of a client of 2025-11-25, with the library `mcp` 1.30, which tell what the client saw as JSON.
 
-    .venv-legacy/bin/python tests/e2e/legacy_driver.py URL SCENARIO [ARGUMENT ...] [--version V] [--answer A] ...
-    .venv-legacy/bin/python tests/e2e/legacy_driver.py --serve
+    .venv-legacy/bin/python tests/integration/over_http/mcp_1.py
 
-The second form runs scenarios in sequence, because importing the library takes longer than most of them: it reads the
-arguments of each as a JSON line, and writes a JSON line with what the client saw, or with a traceback.
+It runs scenarios in sequence, because importing the library takes longer than most of them: it reads the arguments of
+each as a JSON line, `URL SCENARIO [ARGUMENT ...] [--version V] [--answer A] ...`, and writes a JSON line with what the
+client saw, or with a traceback.
 
 It runs in a separate environment, because 1.x and 2.x of the library exclude each other. So it imports nothing of ours,
 and only running it shows whether it fits the library.
@@ -273,7 +273,4 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--serve"]:
-        serve()
-    else:
-        sys.stdout.write(json.dumps(anyio.run(main, options_of(sys.argv[1:]))))
+    serve()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.e2e.conftest import LegacyClient
+from tests.integration.over_http.legacy import LegacyClient
 
 THREE_DAYS = 259_200_000  # milliseconds; requested by the client, and longer than the tool's own
 RELATED_TASK = "io.modelcontextprotocol/related-task"

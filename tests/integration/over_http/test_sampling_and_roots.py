@@ -10,7 +10,7 @@ from pydantic import FileUrl
 
 from stepwire_client import Callbacks
 from stepwire_client.extension import Tasks
-from tests.e2e.conftest import LegacyClient
+from tests.integration.over_http.legacy import LegacyClient
 
 Json = dict[str, Any]
 QUESTION: Final = "What is the capital of France?"

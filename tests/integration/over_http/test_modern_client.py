@@ -129,13 +129,13 @@ async def test_a_client_repeats_parameters_in_headers(own_url: str, arguments: d
     async with Client(own_url) as client:
         await client.list_tools()
 
-        result = await client.call_tool("parrot", arguments)
+        result = await client.call_tool("parrot_by_header", arguments)
 
     assert result.structured_content == arguments
 
 
 async def test_a_client_without_the_tool_list_learns_the_headers_from_a_refusal(own_url: str) -> None:
     async with Client(own_url) as client:
-        result = await client.call_tool("parrot", {"region": "a"})
+        result = await client.call_tool("parrot_by_header", {"region": "a"})
 
     assert result.structured_content == {"region": "a"}

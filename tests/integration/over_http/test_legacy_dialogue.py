@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.e2e.conftest import LegacyClient
+from tests.integration.over_http.legacy import LegacyClient
 
 RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
 EVENTS: Final = "text/event-stream"

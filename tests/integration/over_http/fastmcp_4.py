@@ -1,9 +1,9 @@
 """What fastmcp 4.1 gets of first calls, long calls, questions and cancels. It runs in an environment of its own.
 
-.venv-fastmcp/bin/python tests/e2e/fastmcp_driver.py URL MODE
+.venv-fastmcp/bin/python tests/integration/over_http/fastmcp_4.py URL < plan.json
 
-MODE is "legacy" (2025-11-25), "auto" (2026-07-28), or "tasks": 2026-07-28 with fastmcp-tasks, which has no tasks in the
-older version. Where the URL says that the client searches for tools, it calls them by `call_tool`.
+The `mode` of the plan is "legacy" (2025-11-25), "auto" (2026-07-28), or "tasks": 2026-07-28 with fastmcp-tasks, which
+has no tasks in the older version. Where the URL says that the client searches for tools, it calls them by `call_tool`.
 """
 # pyright: basic, reportMissingImports=false
 
@@ -87,4 +87,4 @@ async def main(url: str, mode: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    asyncio.run(main(sys.argv[1], json.load(sys.stdin)["mode"]))
