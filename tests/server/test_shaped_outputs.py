@@ -80,6 +80,18 @@ def test_an_output_that_cannot_be_shaped_reaches_the_model_and_the_operator(era:
 
 
 @eras
+def test_an_output_that_takes_too_long_to_shape_ends_its_task(era: str) -> None:
+    rows = {"structured": False, "content": [{"type": "text", "text": "All of them: {rows}"}] * 20}
+    world = World(catalog=catalog_of(replace(SETTLE, output_shape=write(rows))))
+
+    result = result_of(world, era, {"rows": ["x" * 2_500] * 100})
+
+    why = "at output.content.15.text: it takes too long for an output of this size: select less of it"
+    assert result["content"][0]["text"].endswith(f"says: {why}. The output follows as text.")
+    assert [entry.outcome for entry in world.audit if entry.action is AuditAction.UNSHAPED] == [why]
+
+
+@eras
 def test_what_was_promised_is_checked_after_it_was_shaped(era: str) -> None:
     result = result_of(world_with(), era, {"invoices": [{**INVOICE, "amount": 0.5}]}, "promised")
 

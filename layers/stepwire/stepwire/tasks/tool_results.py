@@ -122,7 +122,7 @@ def shaped(output: Json, shape: str) -> JsonObject:
     """Return the CallToolResult that a shape makes of an output.
 
     Raises:
-        Unshapable: an expression has no value, a block is none that clients can read, or it is too large.
+        Unshapable: an expression has no value, a block is none that clients can read, or it is too large or costly.
     """
     rules, maker = as_object(load_json(shape)), _Maker(Budget())
     structured = maker.structured(output, rules.get("structured", WHOLE))
@@ -179,9 +179,12 @@ class _Maker(Struct, frozen=True):
 
     def _filled(self, where: str, template: Json, output: Json) -> Json:
         """Fill a template in, at any depth; left out if an expression alone is null anywhere in it."""
-        self.budget.charge(1)
-        if isinstance(template, str):
-            return self._text(where, template, output)
+        try:
+            self.budget.charge(1)
+            if isinstance(template, str):
+                return self._text(where, template, output)
+        except EvaluationFault as fault:
+            raise Unshapable(f"at {where}: {fault}") from None
         if isinstance(template, list):
             items = [self._filled(where, one, output) for one in cast(list[Json], template)]
             return _LEFT_OUT if any(one is _LEFT_OUT for one in items) else items
