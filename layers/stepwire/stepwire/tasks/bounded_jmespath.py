@@ -76,16 +76,12 @@ class Bounded(_Interpreter):
     def __init__(self, budget: Budget) -> None:
         _Interpreter.__init__(self)
         self._budget = budget
-        self._methods: dict[str, Any] = {}
 
-    def visit(self, node: Any, *args: Any, **more: Any) -> Any:
-        """Return the value of a node."""
+    def visit(self, node: Any, whole: Any) -> Any:
+        """Return the value of a node for a value."""
         self._budget.charge(1)
         kind = node["type"]
-        method = self._methods.get(kind)
-        if method is None:
-            method = self._methods[kind] = getattr(self, f"visit_{kind}", self.default_visit)
-        value = method(node, *args, **more)
+        value = getattr(self, f"visit_{kind}")(node, whole)
         if kind in _MAKERS:
             size = self._budget.check_size(value)
             self._budget.charge(size / _PER_STEP if isinstance(value, str) else 0)
@@ -98,9 +94,9 @@ class Bounded(_Interpreter):
         if isinstance(left, str | list | dict) and isinstance(right, str | list | dict):
             smaller = min(self._budget.size_of(left), self._budget.size_of(right))
             self._budget.charge(smaller / _PER_STEP)
-        known: Any = [{"type": "literal", "value": one, "children": []} for one in found]
+        known: Any = [{"type": "literal", "value": one} for one in found]
         self._budget.charge(2)
-        return _Interpreter.visit_comparator(self, {**node, "children": known}, value)
+        return _Interpreter.visit_comparator(self, {**node, "children": known}, None)
 
     def visit_flatten(self, node: Any, value: Any) -> Any:
         """Return a list with the elements of the lists in it."""
@@ -151,7 +147,7 @@ def _check(node: Any) -> None:
 
 def _check_call(name: str, given: int) -> None:
     if name not in _FUNCTIONS:
-        near = difflib.get_close_matches(name, _FUNCTIONS, n=1)
+        near = difflib.get_close_matches(name, _FUNCTIONS)
         raise ValueError(
             f"there is no function {name}(); "
             + (f"did you mean {near[0]}()?" if near else f"there are {', '.join(sorted(_FUNCTIONS))}")
