@@ -157,12 +157,15 @@ class TestAnOutputThatIsACallToolResult:
     # L8: a card of another task, or the name of another server
     @pytest.mark.parametrize(
         "name",
-        ["stepwire/card", "stepwire/race", "ui", "ui/resourceUri", "io.modelcontextprotocol/serverInfo", "mcp/a"],
+        [
+            *("stepwire/card", "stepwire/race", "ui", "ui/resourceUri", "mcp/a", "com.mcp/a/b", "ui/a/b"),
+            "io.modelcontextprotocol/serverInfo",
+        ],
     )
     def test_loses_metadata_that_is_not_the_workflow_s_to_say(self, name: str) -> None:
-        meta = {name: {"taskId": "another's"}, "a/b": 1, "uint": 2}
+        meta = {name: {"taskId": "another's"}, "a/b": 1, "a/mcp/b": 3, "mcp": 4, "uint": 2}
 
-        assert answer({"content": [TEXT], "_meta": meta})["_meta"] == {"a/b": 1, "uint": 2}
+        assert answer({"content": [TEXT], "_meta": meta})["_meta"] == {"a/b": 1, "a/mcp/b": 3, "mcp": 4, "uint": 2}
 
     def test_loses_metadata_about_a_related_task(self) -> None:
         """X11: no related-task in an inlined result; T16: legacy adds the true one."""

@@ -86,8 +86,8 @@ RESERVED_WORDS: Final = "ui, and names with modelcontextprotocol, mcp, stepwire 
 
 def is_reserved(name: str) -> bool:
     """Tell whether a name in `_meta` is the protocol's or Stepwire's own, so that no workflow sets it."""
-    prefix, slash, _ = name.rpartition("/")
-    return (name if not slash else prefix) == "ui" or bool(slash and _RESERVED & set(prefix.split(".")))
+    prefix, slash, _ = name.partition("/")
+    return prefix == "ui" or bool(slash and _RESERVED & set(prefix.split(".")))
 
 
 def is_tool_result(value: Json) -> TypeGuard[JsonObject]:
