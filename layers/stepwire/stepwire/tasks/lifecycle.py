@@ -107,9 +107,9 @@ def advance(task: Task, event: TaskEvent, at: datetime) -> Advanced:
         return Advanced(task)
     changed = row.act(task, event, at)
     after = changed if isinstance(changed, Advanced) else Advanced(changed)
-    if after.task is task or not row.is_update:
-        return after
-    return Advanced(_updated(after.task, at), after.effects)
+    if after.task == task:
+        return Advanced(task, after.effects)
+    return Advanced(_updated(after.task, at), after.effects) if row.is_update else after
 
 
 def as_of(task: Task, at: datetime) -> Task:
@@ -135,18 +135,17 @@ def as_of(task: Task, at: datetime) -> Task:
 
 def _show_state(task: Task, event: StateEntered, _at: datetime) -> Task:
     states = None if task.states is None else newest_states((*task.states, *event.passed))
-    task = task if states == task.states else replace(task, states=states)
+    task = replace(task, states=states)
     # The workflow's own progress takes precedence over the name of a state.
     if reports_progress(task):
         return task
     if event.items is None:
-        plain = task if task.progress is None else replace(task, progress=None)
-        return _with_message(plain, f"The workflow is in its state {event.name}.")
+        return _with_message(replace(task, progress=None), f"The workflow is in its state {event.name}.")
     before = task.progress
     if before is not None and before.total == event.items.total and before.done > event.items.done:
         return task  # an older count of the same items: Step Functions' reads are eventually consistent
     counted = Progress(event.items.done, event.items.total, is_counted=True)
-    advanced = task if task.progress == counted else replace(task, progress=counted)
+    advanced = replace(task, progress=counted)
     failed = f", {event.items.failed:,} of them failed" if event.items.failed else ""
     items = f"{event.items.done:,} of {event.items.total:,} items are done{failed}"
     return _with_message(advanced, f"The workflow is in its state {event.name}: {items}.")
@@ -238,7 +237,7 @@ def _decided(task: Task, asked: InputRequest, answers: tuple[Given, ...]) -> Tas
 
 def _readdress(task: Task, event: Readdressed, _at: datetime) -> Task:
     changed = tuple(replace(one, audience=event.audiences.get(one.number, one.audience)) for one in task.questions)
-    return task if changed == task.questions else _with_requests(task, changed)
+    return _with_requests(task, changed)
 
 
 def _ask_again(task: Task, event: InputRefused, _at: datetime) -> Task:
@@ -255,8 +254,6 @@ def _ask_again(task: Task, event: InputRefused, _at: datetime) -> Task:
         refusal = event.reasons[one.key][: max(0, left)]
         left -= len(refusal)
         requests.append(replace(one, key=retry_key(one.key, number), number=number, refusal=refusal or None))
-    if number == task.inputs.asked:
-        return task
     return _with_requests(replace(task, inputs=replace(task.inputs, asked=number)), tuple(requests))
 
 
@@ -373,7 +370,7 @@ def _without_questions_of(task: Task, index: int) -> Task:
 def _note_check(task: Task, event: WorkChecked, at: datetime) -> Task:
     checked = replace(task, checked_at=max(at, task.checked_at))
     shown = checked if event.state is None else _show_state(checked, event.state, at)
-    return checked if shown is checked else _updated(shown, at)
+    return checked if shown == checked else _updated(shown, at)
 
 
 def _drop_delivered(task: Task, event: AnswersDelivered, _at: datetime) -> Task:
@@ -386,8 +383,6 @@ def _drop_delivered(task: Task, event: AnswersDelivered, _at: datetime) -> Task:
     unclaimed = [one for one in kept if one.is_unclaimed]
     dropped = unclaimed[: max(0, len(unclaimed) - MOST_UNCLAIMED)]
     undelivered = tuple(one for one in kept if one not in dropped)
-    if undelivered == task.inputs.undelivered:
-        return task
     return replace(task, inputs=replace(task.inputs, undelivered=undelivered))
 
 
@@ -396,7 +391,7 @@ def _mark_starts(task: Task, event: StartPostponed | WorkBegun, _at: datetime) -
     for index in event.runs:
         if runs[index].is_open:
             runs = with_run(runs, index, replace(runs[index], pending=pending))
-    return task if runs == task.runs else replace(task, runs=runs)
+    return replace(task, runs=runs)
 
 
 def _note_line(task: Task, event: LineChecked, at: datetime) -> Task:
@@ -427,8 +422,7 @@ def _follow_up(task: Task, event: FollowedUp, at: datetime) -> Task:
 
 def _note_of_extra(task: Task, event: Noted, _at: datetime) -> Task:
     note, others = event.note_of(task), {name: one for name, one in task.notes.items() if name != event.by}
-    notes = others if note is None else {**others, event.by: note}
-    return task if notes == task.notes else replace(task, notes=notes)
+    return replace(task, notes=others if note is None else {**others, event.by: note})
 
 
 class State(Enum):
