@@ -142,9 +142,9 @@ class Recorder(Struct, frozen=True):
         if not isinstance(end, Succeeded):
             return event_of(end, None, task.work.causes)
         terms = self.store.parts.terms_of(task)
-        if terms.output_shape is not None and '"object"' in terms.output_shape and self.read_object is not None:
-            return event_of_object(task, end, terms, self.read_object)
-        return event_of(end, terms.output_schema, task.work.causes, terms.output_shape)
+        if self.read_object is None:
+            return event_of(end, terms.output_schema, task.work.causes, terms.output_shape)
+        return event_of_object(task, end, terms, self.read_object)
 
     def save_if_unchanged(self, task: Task, event: TaskEvent) -> Task | None:
         """Advance a task, save it and return it; None, without a retry, if another writer saved first."""

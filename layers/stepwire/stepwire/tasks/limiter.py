@@ -236,7 +236,7 @@ def admit_anywhere(usages: Mapping[int, Usage], limits: Limits, task_id: TaskId,
     if too_fast:
         return min(too_fast, key=lambda one: one.retry_after)
     others = {shard: usage.active for shard, usage in usages.items() if shard}
-    return SlotsTaken(usage=usages.get(0, Usage()), others=others)
+    return SlotsTaken(usage=usages[0], others=others)
 
 
 def admit(usage: Usage, limits: Limits, task_id: TaskId, at: datetime) -> Usage | Refused:

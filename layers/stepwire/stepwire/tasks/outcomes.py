@@ -152,17 +152,17 @@ def event_of(
 
 def run_ended(task: Task, run: int, end: ExecutionEnd, event: WorkEnded) -> RunEnded:
     """Return the event for the end of the execution of a run."""
-    execution, redrives, text = task.runs[run].attempt.execution, redrives_of(end), _text_of(task, event)
+    execution, redrives = task.runs[run].attempt.execution, redrives_of(end)
     match end:
         case Succeeded() | Unreadable():
-            ended = RunEnd(run, execution, redrives, RunState.SUCCEEDED, text=text)
+            ended = RunEnd(run, execution, redrives, RunState.SUCCEEDED)
         case Aborted():
-            ended = RunEnd(run, execution, redrives, RunState.STOPPED, text=text)
+            ended = RunEnd(run, execution, redrives, RunState.STOPPED)
         case TimedOut():
-            ended = RunEnd(run, execution, redrives, RunState.FAILED, TIMEOUT, TIMEOUT, text)
+            ended = RunEnd(run, execution, redrives, RunState.FAILED, TIMEOUT, TIMEOUT, _text_of(task, event))
         case ExecutionFailed(error):
             shown = _redacted(error, task.work.causes)
-            ended = RunEnd(run, execution, redrives, RunState.FAILED, error, shown, text)
+            ended = RunEnd(run, execution, redrives, RunState.FAILED, error, shown, _text_of(task, event))
     return RunEnded(ended, event)
 
 
@@ -173,9 +173,7 @@ def end_without_execution(task: Task, run: int, state: RunState, event: WorkEnde
 
 def _text_of(task: Task, event: WorkEnded) -> str:
     """Return what the caller may read of a failure of one of several runs; that of a sole one is the task's result."""
-    if len(task.runs) == 1:
-        return ""
-    return event.error.message if isinstance(event, WorkFailed) else event.message or ""
+    return "" if len(task.runs) == 1 else str(event.status.message)
 
 
 def redrives_of(end: ExecutionEnd) -> int:
@@ -347,7 +345,9 @@ def with_presigned_links(result: ToolResult, place: ResultLocation | None, sign:
 
 
 def _signed(block: JsonObject, place: ResultLocation, sign: Sign) -> JsonObject:
-    key = place.object_key(str(block.get("uri", ""))) if block["type"] == "resource_link" else None
+    if block["type"] != "resource_link":
+        return block
+    key = place.object_key(str(block["uri"]))
     return block if key is None else {**block, "uri": sign(place.bucket, key)}
 
 

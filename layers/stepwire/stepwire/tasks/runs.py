@@ -227,7 +227,7 @@ def next_attempt(attempt: Attempt, policy: Retry, error: str, seed: str, at: dat
     number = attempt.number + 1
     if number > policy.attempts or not matches(policy.errors, error):
         return None
-    following = replace(attempt, number=number, begins_at=at + delay_before(policy, number, seed), after="")
+    following = replace(attempt, number=number, begins_at=at + delay_before(policy, number, seed))
     return replace(following, redrives=attempt.redrives + 1) if policy.redrives else in_new_execution(following)
 
 
@@ -288,8 +288,11 @@ def begun_text(message: str | None, attempt: Attempt, policy: Retry, at: datetim
 
 
 def _which(attempt: Attempt, policy: Retry) -> str:
-    error = attempt.after[:_LONGEST_NAME] or "an unnamed error"
-    return f"Attempt {attempt.number} of {policy.attempts} after {error}"
+    return f"Attempt {attempt.number} of {policy.attempts} after {_named(attempt.after)}"
+
+
+def _named(error: str) -> str:
+    return error[:_LONGEST_NAME] or "an unnamed error"
 
 
 def end_text(runs: Sequence[Run], quorum: int, policy: Retry, end: RunEnd) -> str:
@@ -297,7 +300,7 @@ def end_text(runs: Sequence[Run], quorum: int, policy: Retry, end: RunEnd) -> st
     run = runs[end.run]
     if run.state is RunState.SUCCEEDED:
         return f"{run.name} succeeded: {successes(runs)} of {quorum} successes."
-    after = end.shown[:_LONGEST_NAME] or "an unnamed error"
+    after = _named(end.shown)
     if run.is_open:
         return f"{run.name}: attempt {run.attempt.number} of {policy.attempts} after {after}."
     why = {RunState.STOPPED: "was stopped", RunState.REFUSED: "could not be started"}.get(
