@@ -20,6 +20,9 @@ PROMISING = replace(LEAVING, name="promising", output_schema=write(OUTPUT_SCHEMA
 SHAPED = replace(
     LEAVING, name="shaped", output_shape=write({"object": "result", "structured": "{count: length(rows)}"})
 )
+CANNOT_BE_RETURNED = "The workflow succeeded, but the object that it left as its output cannot be returned"
+ELSEWHERE = "it is not in the tool's result_bucket, below the task's result_prefix"
+NO_NAME = "output.object is neither s3://bucket/key nor an object with Bucket and Key"
 NOWHERE = replace(LEAVING, name="nowhere", result_bucket=None)
 
 
@@ -105,24 +108,24 @@ def test_an_object_is_read_once_at_the_end(world: World) -> None:
 # What a caller or a document may make a workflow name: Stepwire must not become its deputy.
 # S2
 @pytest.mark.parametrize(
-    "named",
+    ("named", "reason"),
     [
-        "s3://reports/another/out.json",
-        "s3://reports/{name}x/out.json",
-        "s3://reports/{name}/../{bob}/out.json",
-        "s3://reports/{name}//out.json",
-        "s3://reports/{name}/",
-        "s3://internal/{name}/out.json",
-        "https://reports.example/{name}/out.json",
-        {"Bucket": "internal", "Key": "{name}/out.json"},
-        {"Bucket": "reports", "Key": "../{name}/out.json"},
-        {"Bucket": "reports"},
-        {"Bucket": "reports", "Key": 7},
-        ["s3://reports/{name}/out.json"],
-        7,
+        ("s3://reports/another/out.json", ELSEWHERE),
+        ("s3://reports/{name}x/out.json", ELSEWHERE),
+        ("s3://reports/{name}/../{bob}/out.json", ELSEWHERE),
+        ("s3://reports/{name}//out.json", ELSEWHERE),
+        ("s3://reports/{name}/", ELSEWHERE),
+        ("s3://internal/{name}/out.json", ELSEWHERE),
+        ("https://reports.example/{name}/out.json", ELSEWHERE),
+        ({"Bucket": "internal", "Key": "{name}/out.json"}, ELSEWHERE),
+        ({"Bucket": "reports", "Key": "../{name}/out.json"}, ELSEWHERE),
+        ({"Bucket": "reports"}, NO_NAME),
+        ({"Bucket": "reports", "Key": 7}, NO_NAME),
+        (["s3://reports/{name}/out.json"], NO_NAME),
+        (7, NO_NAME),
     ],
 )
-def test_no_object_outside_the_task_s_own_prefix_is_asked_for(world: World, named: object) -> None:
+def test_no_object_outside_the_task_s_own_prefix_is_asked_for(world: World, named: object, reason: str) -> None:
     task_id = ModernClient(world).start("leaving")
     name = world.workflows.execution_of(task_id).name
     filled = json.loads(json.dumps(named).replace("{name}", name).replace("{bob}", BOB))
@@ -132,7 +135,7 @@ def test_no_object_outside_the_task_s_own_prefix_is_asked_for(world: World, name
 
     assert world.objects.read == []
     assert result["isError"]
-    assert "the object that it left as its output cannot be returned" in result["content"][0]["text"]
+    assert result["content"][0]["text"] == f"{CANNOT_BE_RETURNED}: {reason}."
 
 
 # S2

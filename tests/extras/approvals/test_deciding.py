@@ -295,6 +295,7 @@ def test_the_newest_decision_keeps_the_largest_answer() -> None:
     assert isinstance(decision, Decision)
     assert decision.matter is not None
     assert len(decision.matter.content or "") > LARGEST_MATTERS
+    assert [one.content for one in decision.answers] == [None], "it is kept once"
 
 
 # ---------------------------------------------------------------------------------------------------------------- races

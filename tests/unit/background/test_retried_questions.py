@@ -50,6 +50,30 @@ def test_an_open_question_is_that_of_the_retry(entered: str | None) -> None:
     assert world.workflows.resumptions == [Resumption("retry", ANSWERED)]
 
 
+def test_a_question_waits_as_long_as_the_retry_that_asks_it() -> None:
+    world = World()
+    task_id = world.call().task_id
+    world.ask(task_id, token="first", seconds=60, entered=ENTERED)
+    fail(world, "first")
+    world.clock.advance(seconds=50)
+
+    world.ask(task_id, token="retry", seconds=60, entered=ENTERED)
+    world.clock.advance(seconds=50)
+
+    assert keys(world, task_id) == ["approval"]
+
+
+def test_without_the_time_of_entry_retries_of_retries_are_retries_for_as_long_as_the_first_one_may_be() -> None:
+    world, task_id = asked(None)
+    for token in ("retry", "retry of the retry"):
+        fail(world, "first")
+        fail(world, "retry")
+        world.clock.time += LONGEST_RETRYING * 0.6
+        world.ask(task_id, token=token)
+
+    assert keys(world, task_id) == ["approval", "approval-2"]
+
+
 @KNOWN
 def test_an_answer_that_came_between_is_given_to_the_retry(entered: str | None) -> None:
     world, task_id = asked(entered)

@@ -23,7 +23,7 @@ from stepwire.errors import (
 )
 from stepwire.json_text import load_json
 from stepwire.tasks.limiter import Limits
-from stepwire.tasks.outcomes import Aborted, Succeeded, TimedOut
+from stepwire.tasks.outcomes import Aborted, ExecutionFailed, Succeeded, TimedOut, run_ended
 from stepwire.tasks.runs import META_RACE, Pending, Retry
 from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Progress, Task, ToolResult, Working
 from tests.fake_workflows import Stop
@@ -260,6 +260,8 @@ class TestTheEnd:
 
         assert running(world) == "b"
         assert world.stored(task).status == Working("fast failed with Busy; left: slow, spare.")
+        world.end_arm(task, "b", ExecutionFailed("", "why"))
+        assert world.stored(task).status == Working("slow failed with an unnamed error; left: spare.")
 
     def test_arms_that_an_operator_stopped_cancel_the_task(self) -> None:
         world, task = begun()
@@ -414,6 +416,16 @@ class TestRepair:
         world.clock.time += world.intervals.repair
 
         world.operations.get(ALICE, task.task_id)
+
+        assert running(world) == "ab"
+
+    def test_an_arm_that_a_failure_was_to_start_begins_with_its_own_wake_up_after_a_crash(self) -> None:
+        world, task = begun(racing(2, 0, 5))
+        ended = run_ended(task, 0, BROKEN, world.recorder.event_of_end(task, BROKEN))
+        world.recorder.advanced(task, ended)  # and the process dies before it performs what follows
+        assert running(world) == "a"
+
+        world.wake()
 
         assert running(world) == "ab"
 
@@ -600,10 +612,11 @@ class TestQuestionsAndProgress:
             ("a", Progress(10, 50), "ten rows"),
             ("b", Progress(1, 2), "half"),
             ("a", Progress(20, 50), "twenty rows"),
+            ("b", Progress(4, 7), None),
         ):
             world.events.record_progress(ExecutionProgress(execution_of(task, letter), progress, message))
 
-        assert world.stored(task).progress == Progress(50, 100)
+        assert world.stored(task).progress == Progress(57.14, 100)
         assert world.stored(task).status == Working("slow: half")
 
 

@@ -19,7 +19,7 @@ from stepwire.errors import (
 )
 from stepwire.tasks.outcomes import Aborted, ExecutionFailed, Missing, Running, Succeeded, TimedOut
 from stepwire.tasks.runs import Pending, Retry
-from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Task, Working
+from stepwire.tasks.task import Cancelled, Causes, Completed, Failed, InputRequired, Task, Working
 from tests.fake_workflows import Redrive, Start
 from tests.kits import ALICE, OPTIONAL, OUTPUT, World
 
@@ -56,6 +56,33 @@ class TestTheNextAttempt:
         assert task.status == Working("Attempt 2 of 3 after OutOfStock, next at 12:00:10 UTC.")
         assert world.wake_ups.scheduled == [(task.key, timedelta(seconds=10))]
         assert len(world.workflows.starts) == 1
+
+    def test_a_failed_task_says_as_much_of_the_error_as_its_tool_allows(self) -> None:
+        """B16."""
+        error = "arn:aws:lambda:eu-central-1:123456789012:function:f"
+        hiding = replace(OPTIONAL, retry=Retry(3, ("States.ALL",)))
+        world = World()
+
+        told = [fail(world, world.call(tool), error) for tool in (hiding, replace(hiding, causes=Causes.SHOWN))]
+
+        assert [task.status.message for task in told] == [
+            "Attempt 2 of 3 after [ARN], next at 12:00:01 UTC.",
+            f"Attempt 2 of 3 after {error}, next at 12:00:01 UTC.",
+        ]
+
+    @BOTH
+    def test_nobody_looks_for_an_attempt_that_may_not_have_begun(self, tool: Any) -> None:
+        world = World()
+        task = world.call(tool)
+        world.clock.time += world.intervals.repair
+        fail(world, task)
+
+        world.clock.advance(seconds=5)
+        world.operations.get(ALICE, task.task_id)
+        world.clock.advance(seconds=10)
+        world.operations.get(ALICE, task.task_id)
+
+        assert world.workflows.described == []
 
     # R3
     def test_a_restart_begins_in_time_in_an_execution_of_its_own(self) -> None:

@@ -215,6 +215,15 @@ def test_an_invalid_elicitation_is_refused_with_a_pointer(params: Json, place: s
     assert place in refusal(params)
 
 
+def test_a_refusal_names_at_most_three_faults() -> None:
+    params = {"message": 1, "requestedSchema": {"type": "list", "properties": 2, "required": 3}}
+
+    assert refusal(params) == (
+        'at /message: 1 is not of type "string"; at /requestedSchema/type: "object" was expected; '
+        'at /requestedSchema/properties: 2 is not of type "object"'
+    )
+
+
 @pytest.mark.parametrize(
     "url",
     [

@@ -101,6 +101,7 @@ class TestAnOutput:
         event = completed(Succeeded(output))
 
         assert not event.result.is_error
+        assert event.message is None
         assert value_of(event) == {"content": [{"type": "text", "text": output}], "isError": False}
 
     @pytest.mark.parametrize("output", INEXACT)
@@ -113,15 +114,16 @@ class TestAnOutput:
         assert why["text"].startswith("The workflow succeeded, but its output cannot be the structured content")
         assert whole["text"] == output
 
-    @pytest.mark.parametrize("is_error", ["true", "false"])
+    @pytest.mark.parametrize("is_error", [',"isError":true', ',"isError":false', ""])
     def test_that_is_a_call_tool_result_keeps_its_blocks_if_its_structured_content_is_inexact(
         self, is_error: str
     ) -> None:
-        output = f'{{"content":[{write(TEXT)}],"structuredContent":{{"id":9007199254740993}},"isError":{is_error}}}'
+        output = f'{{"content":[{write(TEXT)}],"structuredContent":{{"id":9007199254740993}}{is_error}}}'
 
         event = completed(Succeeded(output))
 
-        assert value_of(event) == {"content": [TEXT], "isError": is_error == "true"}
+        assert value_of(event) == {"content": [TEXT], "isError": "true" in is_error}
+        assert event.message == ("hello" if "true" in is_error else None)
 
 
 class TestAnOutputThatIsACallToolResult:

@@ -4,8 +4,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from functools import reduce
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from stepwire.tasks.events import ProgressReported, StateEntered, TaskEvent
 from stepwire.tasks.task import LONGEST_MESSAGE, ItemCount, Progress, Task, Working
@@ -71,6 +73,26 @@ def test_the_same_state_again_is_no_change() -> None:
     once = after([StateEntered("Reading")])
 
     assert advanced(once, StateEntered("Reading"), START_OF_TIME) is once
+
+
+@pytest.mark.parametrize(
+    ("passed", "kept"),
+    [
+        (["A", "B", "A", "C"], ("B", "A", "C")),
+        ([f"{number:03}" for number in range(60)], tuple(f"{number:03}" for number in range(10, 60))),
+        (["x" * 500, "y" * 500, "z" * 500], ("y" * 500, "z" * 500)),
+        (["x" * 500, "y" * 501, "z" * 500], ("z" * 500,)),
+        (["é" * 250, "z" * 501], ("z" * 501,)),
+    ],
+    ids=["each once", "so many", "so large", "too large", "in bytes"],
+)
+def test_of_the_states_that_a_workflow_has_passed_the_newest_are_kept(passed: list[str], kept: tuple[str, ...]) -> None:
+    task = replace(World().call(), states=())
+
+    for name in passed:
+        task = advanced(task, StateEntered(name, passed=(name,)), START_OF_TIME)
+
+    assert task.states == kept
 
 
 def counted(done: int, total: int = 1_000, failed: int = 0, state: str = "Convert") -> StateEntered:

@@ -163,6 +163,18 @@ def test_a_result_is_measured_in_bytes() -> None:
         answered(room + 1)
 
 
+def test_a_refusal_names_at_most_three_faults() -> None:
+    result = {"role": "user", "model": 1, "content": 2, "stopReason": 3}
+
+    with pytest.raises(InvalidResponse) as refused:
+        response_of(Sampling(write(SAMPLING)), result)
+
+    assert str(refused.value) == (
+        'at /role: "assistant" was expected; at /model: 1 is not of type "string"; '
+        "at /content: 2 is not valid under any of the schemas listed in the 'anyOf' keyword"
+    )
+
+
 @given(json_values)
 def test_no_other_value_reaches_a_workflow(value: Json) -> None:
     for asked in (Sampling(write(SAMPLING)), Roots()):
