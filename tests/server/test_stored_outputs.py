@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from stepwire.audit import AuditAction
 from stepwire.errors import ObjectsUnavailable
 from stepwire.json_text import write
-from stepwire.tasks.outcomes import LARGEST_OBJECT
+from stepwire.tasks.outcomes import LARGEST_OBJECT, Succeeded
 from tests.kits import BOB, OPTIONAL, OUTPUT, OUTPUT_SCHEMA, World, catalog_of
 from tests.server.answers import Json
 from tests.server.clients import LegacyClient, ModernClient
@@ -23,6 +23,7 @@ SHAPED = replace(
 CANNOT_BE_RETURNED = "The workflow succeeded, but the object that it left as its output cannot be returned"
 ELSEWHERE = "it is not in the tool's result_bucket, below the task's result_prefix"
 NO_NAME = "output.object is neither s3://bucket/key nor an object with Bucket and Key"
+LARGE_INTEGER = "an integer is beyond ±(2^53 - 1) and would lose digits; send it as a string"
 NOWHERE = replace(LEAVING, name="nowhere", result_bucket=None)
 
 
@@ -114,6 +115,8 @@ def test_an_object_is_read_once_at_the_end(world: World) -> None:
         ("s3://reports/{name}x/out.json", ELSEWHERE),
         ("s3://reports/{name}/../{bob}/out.json", ELSEWHERE),
         ("s3://reports/{name}//out.json", ELSEWHERE),
+        ("s3://reports/{name}/./out.json", ELSEWHERE),
+        ("s3://reports/{name}/..", ELSEWHERE),
         ("s3://reports/{name}/", ELSEWHERE),
         ("s3://internal/{name}/out.json", ELSEWHERE),
         ("https://reports.example/{name}/out.json", ELSEWHERE),
@@ -136,6 +139,23 @@ def test_no_object_outside_the_task_s_own_prefix_is_asked_for(world: World, name
     assert world.objects.read == []
     assert result["isError"]
     assert result["content"][0]["text"] == f"{CANNOT_BE_RETURNED}: {reason}."
+
+
+@pytest.mark.parametrize(
+    ("output", "expression", "reason"),
+    [
+        ('{"result": 12345678901234567890}', "result", f"the output that names it cannot be read: {LARGE_INTEGER}"),
+        ('{"result": 5}', "sum(result)", "at output.object: sum() takes array-number, and was given number"),
+    ],
+)
+def test_an_output_that_names_none_is_an_error_with_words(output: str, expression: str, reason: str) -> None:
+    tool = replace(LEAVING, output_shape=write({"object": expression}))
+    world = World(catalog=catalog_of(tool))
+    task_id = ModernClient(world).start("leaving")
+    world.workflows.end(world.workflows.execution_of(task_id), Succeeded(output))
+    world.deliver()
+
+    assert result_of(world, task_id)["content"][0]["text"] == f"{CANNOT_BE_RETURNED}: {reason}."
 
 
 # S2
@@ -165,7 +185,7 @@ def test_an_object_that_cannot_be_a_result_is_an_error_with_words(world: World, 
 
     assert in_modern["isError"]
     assert in_legacy["isError"]
-    assert reason in in_modern["content"][0]["text"]
+    assert f"{CANNOT_BE_RETURNED}: {reason}" in in_modern["content"][0]["text"]
     assert "reports" not in in_modern["content"][0]["text"]
 
 

@@ -27,7 +27,7 @@ from stepwire.tasks.outcomes import Aborted, ExecutionFailed, Succeeded, TimedOu
 from stepwire.tasks.runs import META_RACE, Pending, Retry
 from stepwire.tasks.task import Cancelled, Completed, Failed, InputRequired, Progress, Task, ToolResult, Working
 from tests.fake_workflows import Stop
-from tests.kits import ALICE, ARGUMENTS, CONFIRMED, FORM, OUTPUT, World
+from tests.kits import ALICE, ARGUMENTS, CONFIRMED, FORM, OPTIONAL, OUTPUT, World
 from tests.races import BROKEN, WON, execution_of, racing, with_constants
 
 RETRY: Final = Retry(3, ("Busy",), delay=timedelta(seconds=10))
@@ -238,6 +238,18 @@ class TestTheEnd:
         assert answer["structuredContent"] == OUTPUT
         assert answer["_meta"][META_RACE]["winner"] == "fast"
         assert [one["outcome"] for one in answer["_meta"][META_RACE]["arms"]] == ["succeeded", "stopped", "succeeded"]
+
+    def test_a_quorum_that_only_some_have_filled_names_them(self) -> None:
+        world, task = begun(racing(3, quorum=2))
+
+        for letter, end in (("b", WON), ("a", BROKEN), ("c", BROKEN)):
+            world.end_arm(task, letter, end)
+
+        failure = "The workflow failed with Busy: no seat left"
+        assert text_of(world, task) == (
+            "The race was lost: 2 of its 3 arms had to succeed, and 1 did.\n"
+            f"- fast: {failure}\n- slow: succeeded.\n- spare: {failure}"
+        )
 
     def test_a_quorum_that_is_out_of_reach_ends_the_race(self) -> None:
         world, task = begun(racing(3, quorum=2))
@@ -551,6 +563,19 @@ class TestRetriesOfArms:
         world.end_arm(task, "a", WON)
         assert world.stored(task).execution.name.endswith("-ar2")
         assert world.workflows.running() == ()
+
+    def test_arms_and_tasks_with_jitter_begin_at_times_of_their_own(self) -> None:
+        world = World()
+        retry = replace(RETRY, has_jitter=True)
+        tasks = [world.call(racing(retry=retry)), world.call(replace(OPTIONAL, retry=retry))]
+        tasks.append(world.call(replace(OPTIONAL, retry=retry)))
+
+        for letter in ("a", "b"):
+            world.end_arm(tasks[0], letter, BROKEN)
+        for task in tasks[1:]:
+            world.fail(task.task_id, "Busy")
+
+        assert len({run.attempt.begins_at for task in tasks for run in world.stored(task).runs}) == 4
 
     def test_a_redriven_arm_keeps_its_execution(self) -> None:
         world, task = begun(racing(retry=replace(RETRY, redrives=True)))

@@ -131,6 +131,7 @@ class TestTheNextAttempt:
 
         assert isinstance(ended.status, Completed)
         assert ended.status.message == "The workflow failed with States.Timeout: it broke"
+        assert [run.error for run in ended.runs] == [""], "its result says it"
         assert [one.outcome for one in world.audit if one.action is AuditAction.RETRIED] == [
             "attempt 2 of 3",
             "attempt 3 of 3",

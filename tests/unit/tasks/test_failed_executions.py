@@ -89,6 +89,12 @@ class TestAFailure:
         assert words_of(event) == words
         assert event.message == words
 
+    def test_shows_the_whole_name_of_the_error_where_the_tool_shows_causes(self) -> None:
+        event = event_of(ExecutionFailed("of 123456789012", ""), None, Causes.SHOWN)
+
+        assert isinstance(event, WorkCompleted)
+        assert words_of(event) == "The workflow failed with of 123456789012: no cause was given."
+
     def test_hides_account_numbers_in_the_error_name(self) -> None:
         """B16."""
         event = completed(ExecutionFailed("arn:aws:lambda:eu-central-1:123456789012:function:f", "of 123456789012"))
@@ -176,10 +182,27 @@ class TestAProtocolError:
         "data", ["x" * LARGEST_PROTOCOL_ERROR, "\N{EURO SIGN}" * (LARGEST_PROTOCOL_ERROR // 3)], ids=["long", "wide"]
     )
     def test_that_is_too_large_is_replaced_by_an_internal_error(self, data: str) -> None:
-        error = error_of(write({"code": 1, "message": "m", "data": data}))
+        error = error_of(write({"code": 1, "message": f"m{CAUSE}", "data": data}))
 
-        assert error.code == -32603
-        assert "too large" in error.message
+        assert error == TaskError(
+            -32603, f"The workflow ended with a protocol error that is too large: m{REDACTED_CAUSE}"
+        )
+
+    def test_that_is_too_large_shows_the_beginning_of_its_message(self) -> None:
+        cause = write({"code": 1, "message": f"123456789012{'x' * LARGEST_PROTOCOL_ERROR}"})
+
+        event = event_of(ExecutionFailed(PROTOCOL_ERROR_NAME, cause), None, Causes.SHOWN)
+
+        beginning = f": 123456789012{'x' * 486}"
+        assert event == WorkFailed(
+            TaskError(-32603, f"The workflow ended with a protocol error that is too large{beginning}")
+        )
+
+    def test_may_be_as_large_as_it_may_be_stored(self) -> None:
+        room = LARGEST_PROTOCOL_ERROR - len(write({"code": 1, "message": "m", "data": ""}))
+
+        assert error_of(write({"code": 1, "message": "m", "data": "x" * room})).code == 1
+        assert error_of(write({"code": 1, "message": "m", "data": "x" * (room + 1)})).code == -32603
 
     def test_is_measured_as_stored(self) -> None:
         numbers = ",".join(["1e15"] * (LARGEST_PROTOCOL_ERROR // 10))

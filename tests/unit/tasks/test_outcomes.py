@@ -38,19 +38,20 @@ NEAR_MISSES: list[Json] = [
     [{"content": [TEXT]}],
 ]
 """Outputs that look like a CallToolResult but are not valid."""
-INEXACT = [
-    "",
-    "nonsense",
-    '{"a":1,"a":2}',
-    "NaN",
-    "9007199254740992",
-    '{"id":1234567890123456789}',
-    '{"amount":12345678901234567.89}',
-    '{"amount":1e-400}',
-    "[" * 1_000,
-    "9" * 5_000,
-]
-"""Outputs that some JSON parser rejects, or reads differently than another."""
+LARGE_INTEGER = "an integer is beyond ±(2^53 - 1) and would lose digits; send it as a string"
+INEXACT = {
+    "": "EOF while parsing a value at line 1 column 0",
+    "nonsense": "expected ident at line 1 column 2",
+    '{"a":1,"a":2}': "the key 'a' is given twice in one object",
+    "NaN": "expected value at line 1 column 1",
+    "9007199254740992": LARGE_INTEGER,
+    '{"id":1234567890123456789}': LARGE_INTEGER,
+    '{"amount":12345678901234567.89}': "the number 12345678901234567.89 would lose digits; send it as a string",
+    '{"amount":1e-400}': "the number 1e-400 would lose digits; send it as a string",
+    "[" * 1_000: "recursion limit exceeded at line 1 column 202",
+    "9" * 5_000: "number out of range at line 1 column 4302",
+}
+"""Outputs that some JSON parser rejects, or reads differently than another, and why."""
 
 
 def answer(output: Json, output_schema: JsonObject | None = None) -> JsonObject:
@@ -100,18 +101,21 @@ class TestAnOutput:
         """X11: the work is done, so the caller gets its output unchanged, as text."""
         event = completed(Succeeded(output))
 
-        assert not event.result.is_error
+        assert event.result.is_error is False
         assert event.message is None
         assert value_of(event) == {"content": [{"type": "text", "text": output}], "isError": False}
 
-    @pytest.mark.parametrize("output", INEXACT)
-    def test_that_cannot_be_structured_content_is_an_error_that_contains_the_text(self, output: str) -> None:
+    @pytest.mark.parametrize(("output", "reason"), INEXACT.items(), ids=range(len(INEXACT)))
+    def test_that_cannot_be_structured_content_is_an_error_that_contains_the_text(
+        self, output: str, reason: str
+    ) -> None:
         """M36."""
         event = completed(Succeeded(output), OUTPUT_SCHEMA)
 
         assert event.result.is_error
         why, whole = value_of(event)["content"]
         assert why["text"].startswith("The workflow succeeded, but its output cannot be the structured content")
+        assert why["text"].endswith(f"that the tool promises: {reason}. The output follows as text.")
         assert whole["text"] == output
 
     @pytest.mark.parametrize("is_error", [',"isError":true', ',"isError":false', ""])
@@ -155,6 +159,7 @@ class TestAnOutputThatIsACallToolResult:
     def test_passes_through_unchanged(self, result: JsonObject) -> None:
         """X11, T14."""
         assert answer(result) == result
+        assert completed(Succeeded(write(result))).message == ("hello" if result["isError"] else None)
 
     # L8: a card of another task, or the name of another server
     @pytest.mark.parametrize(
@@ -235,10 +240,15 @@ class TestAnOutputSchema:
         assert value["content"][0]["text"].startswith("The workflow succeeded, but its output is not what")
 
     def test_that_is_violated_is_reported_with_the_pointer_and_the_output(self) -> None:
-        value = answer({"answer": "42"}, OUTPUT_SCHEMA)
+        both: JsonObject = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
 
-        assert 'at /answer: "42" is not of type "integer"' in value["content"][0]["text"]
-        assert value["content"][1]["text"] == '{"answer":"42"}'
+        value = answer({"a": 1, "b": 2}, both)
+
+        assert value["content"][0]["text"] == (
+            "The workflow succeeded, but its output is not what the tool's output schema promises: "
+            'at /a: 1 is not of type "string"; at /b: 2 is not of type "string".'
+        )
+        assert value["content"][1]["text"] == '{"a":1,"b":2}'
 
     def test_is_not_applied_to_an_error(self) -> None:
         """M36: an error has no structured content to conform."""

@@ -90,6 +90,7 @@ def test_a_failure_starts_as_many_waiting_runs_as_the_quorum_lacks() -> None:
 
     assert due(one) == "be"
     assert due(two) == "de"
+    assert due(ended(a_race(5, 0, 0, 30, 20, 10, quorum=2), end("a", RunState.SUCCEEDED), end("b"))) == "e"
 
 
 def test_runs_that_become_due_before_an_end_is_saved_are_to_be_stopped() -> None:
@@ -99,7 +100,9 @@ def test_runs_that_become_due_before_an_end_is_saved_are_to_be_stopped() -> None
 
 
 def test_the_result_says_what_became_of_each_run() -> None:
-    task = ended(a_race(4, 0, 0, 0, 3600), end("a"), end("b", RunState.SUCCEEDED))
+    race = a_race(5, 0, 0, 0, 3600, retry=RETRY)
+    retried = RunEnd(4, 1, 0, RunState.FAILED, "Busy")
+    task = ended(race, end("a"), retried, end("b", RunState.SUCCEEDED))
 
     assert result_meta(task.runs, task.winner, NOW) == {
         META_RACE: {
@@ -109,6 +112,7 @@ def test_the_result_says_what_became_of_each_run() -> None:
                 {"name": "slow", "outcome": "succeeded"},
                 {"name": "spare", "outcome": "stopped"},
                 {"name": "fourth", "outcome": "not_started"},
+                {"name": "fifth", "outcome": "stopped"},
             ],
         }
     }

@@ -372,7 +372,7 @@ def event_of_object(task: Task, end: Succeeded, terms: Terms, read: ReadObject) 
     except ObjectUnreadable as fault:
         message = f"The workflow succeeded, but the object that it left as its output cannot be returned: {fault}."
         return _explained(message, shaping_fault=f"{fault}")
-    return event_of(Succeeded(output), terms.output_schema, task.work.causes, shape.rest)
+    return event_of(Succeeded(output), terms.output_schema, shape=shape.rest)
 
 
 def shape_of(text: str | None) -> Shape:
