@@ -7,15 +7,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import botocore.hooks
-import botocore.loaders
-import botocore.useragent
-import httpcore2
 import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
@@ -51,29 +45,6 @@ collect_ignore_glob = ["packages/command/stepwire_cli/templates/*"]
 # Collecting the tests creates millions of objects that live until the process ends. A garbage collection that visits
 # them costs each worker seconds.
 gc.disable()
-
-
-# Each session of botocore would read the descriptions of AWS's services again, a tenth of a second for a command.
-botocore.loaders.create_loader = cache(botocore.loaders.create_loader)
-# Each call makes its User-Agent twice, of a hundred texts that it cleans: a tenth of the time of a simulated call.
-botocore.useragent.sanitize_user_agent_string_component = cache(botocore.useragent.sanitize_user_agent_string_component)
-botocore.useragent.UserAgentComponent.to_string = cache(botocore.useragent.UserAgentComponent.to_string)
-# Each client of httpx or httpx2 would read the certificates of all authorities again, for most requests the most work.
-inside_httpx: Any = import_module("httpx._transports.default")  # httpx has no setting for this
-inside_httpx.create_ssl_context = cache(inside_httpx.create_ssl_context)
-httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
-# Each session, of which each stack and each command makes one or two, finds the names of 140 events and reads the
-# signatures of their handlers again: most of its time. The function is kept, not the object that it is bound to.
-_hooks: Any = botocore.hooks
-_hooks.EventAliaser._alias_event_name = staticmethod(_hooks.EventAliaser(None)._alias_event_name)
-_accepts_kwargs = cache(_hooks.accepts_kwargs)
-
-
-def _accepts_any_keyword(handler: Any) -> Any:
-    return _accepts_kwargs(getattr(handler, "__func__", handler))
-
-
-_hooks.accepts_kwargs = _accepts_any_keyword
 
 
 @pytest.fixture
