@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md has a place for every module at the top of a package, and names none that is not there."""
+"""CONTRIBUTING.md has a place for every module at the top of a package, tests/README.md for every suite."""
 
 import re
 from pathlib import Path
@@ -62,3 +62,15 @@ def test_every_path_that_answers_a_question_exists() -> None:
 
     assert len(paths) > 15
     assert [path for path in sorted(paths) if not (ROOT / "layers" / "stepwire" / path).exists()] == []
+
+
+def test_the_map_of_the_tests_names_every_suite() -> None:
+    tests = ROOT / "tests"
+    text = (tests / "README.md").read_text(encoding="utf-8")
+    suites = {f"{one.name}/" for one in tests.iterdir() if any(one.rglob("test_*.py"))}
+
+    named = set(re.findall(r"^\| `(\w+/)` \|", text, re.MULTILINE))
+
+    assert named == suites
+    assert len(text.splitlines()) <= 60
+    assert [name for name in re.findall(r"`([\w/]+\.py|\w+/)`", text) if not (tests / name).exists()] == []
