@@ -589,6 +589,18 @@ class TestRetriesOfArms:
         assert running(world) == ""
         assert world.stored(task).runs_pending(Pending.STOP)  # somebody may redrive it at this moment
 
+    def test_the_next_attempt_of_an_arm_leaves_the_start_of_another_to_the_next_poll(self) -> None:
+        world = World()
+        refuse(world, 2, StartRefusedForNow("too many"))
+        task = world.call(racing(retry=replace(RETRY, delay=timedelta())))
+        world.workflows.start_fault = None
+
+        world.end_arm(task, "a", BROKEN)
+        assert world.stored(task).runs_pending(Pending.START) == (1,)
+        world.operations.get(ALICE, task.task_id)
+
+        assert running(world) == "ab"
+
     def test_a_race_is_lost_after_the_last_attempt_of_each_arm(self) -> None:
         world, task = begun(racing(retry=replace(RETRY, attempts=2)))
 

@@ -129,7 +129,7 @@ class Runs(Struct, frozen=True):
         if waiting:
             return self._first_in_turn(task, waiting)
         try:
-            return self._after_starts(task, starts)
+            return self._after_starts(task, due, starts)
         except Exception as fault:  # noqa: BLE001 - runs have begun; readers and the sweep do the rest
             self.report(fault)
             return task
@@ -149,7 +149,7 @@ class Runs(Struct, frozen=True):
     def _begun(self, task: Task, runs: Collection[int]) -> Task:
         starts = self._start(task, runs)
         is_marked = any(task.runs[index].pending is Pending.START for index in runs)
-        after = self._after_starts(task, starts)
+        after = self._after_starts(task, runs, starts)
         begun = frozenset(runs) - starts.refusals.keys() - starts.faults.keys() - frozenset(starts.not_redriven)
         if not begun or (after.version > task.version and not after.has_ended and not starts.refusals and is_marked):
             return after  # a save has shown that the task goes on
@@ -417,9 +417,10 @@ class Runs(Struct, frozen=True):
                 refusals[index] = refusal
         return _Starts(refusals, faults, not_redriven)
 
-    def _after_starts(self, task: Task, starts: _Starts) -> Task:
-        """Return the task after recording which runs have not begun, and why."""
-        marked = frozenset(task.runs_pending(Pending.START)) - starts.faults.keys() - starts.refusals.keys()
+    def _after_starts(self, task: Task, runs: Collection[int], starts: _Starts) -> Task:
+        """Return the task after recording which of these runs have not begun, and why."""
+        tried = frozenset(runs) - starts.faults.keys() - starts.refusals.keys()
+        marked = tried.intersection(task.runs_pending(Pending.START))
         if marked:
             task = self.recorder.record(task, WorkBegun(marked)) or task
         if starts.faults:
