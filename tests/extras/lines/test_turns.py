@@ -389,10 +389,12 @@ def test_an_operators_redrive_of_a_retried_task_overtakes_nobody(world: World) -
         world.fail(first.task_id)
     second, third = call(world), call(world)
 
-    world.engine.follow_ups.redrive(first.key)
+    new = world.engine.follow_ups.redrive(first.key).task
     end(world, second)
 
     assert running(world) == [third.task_id]
+    end(world, third)
+    assert message(world, new) == "Attempt 2 of 2 after Some.Error."
 
 
 def test_whoever_waits_for_the_rate_is_woken_although_the_one_who_was_to_be_woken_for_all_is_cancelled(

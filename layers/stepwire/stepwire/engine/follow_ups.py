@@ -183,7 +183,7 @@ def _continuation_of(task: Task, terms: Terms, follow_up: TaskId, redrives: int,
         runs_already: whether its execution runs, so that it needs no turn first.
     """
     pending = None if task.line is None or runs_already else Pending.TURN
-    attempt = replace(task.runs[0].attempt, redrives=redrives, begins_at=None, after="")
+    attempt = replace(task.runs[0].attempt, redrives=redrives, begins_at=None)
     begun = created_at_of(follow_up)
     return Task(
         owner=task.owner,
