@@ -251,7 +251,7 @@ def _run(task: Task, client: Client, seconds: float, assumed: Assumptions) -> Ma
 def _until_next_look(assumed: Assumptions, age: float, *, is_first: bool) -> float:
     """Return the seconds between two reads of the state's name at an age, or until the first."""
     usual = min(assumed.state_after, Intervals().first_state.total_seconds()) if is_first else assumed.state_after
-    return max(usual, age / Intervals().part_of_age)
+    return max(usual, age * Intervals().share_of_age)
 
 
 def _reads_within(seconds: float) -> int:

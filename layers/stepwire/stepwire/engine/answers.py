@@ -31,8 +31,8 @@ LARGEST_ANSWERS: Final = 90_000
 _REFUSALS: Final = {
     Action.DECLINE: "The user declined, and nothing was started.",
     Action.CANCEL: "The user dismissed the question without an answer, and nothing was started.",
+    None: "The client cannot ask its user, so nothing was started.",
 }
-_UNASKED: Final = "The client cannot ask its user, so nothing was started."
 
 
 Permit: TypeAlias = Callable[[Task], None]
@@ -131,8 +131,7 @@ def read_answer(request: InputRequest, value: Json) -> InputResponse | WrongAnsw
 
 def declined_result(answer: Answer) -> ToolResult:
     """Return the tool result of a call that the user did not confirm."""
-    action = answer.action if isinstance(answer, InputResponse) else None
-    return tool_error(_UNASKED if action is None else _REFUSALS.get(action, _UNASKED))
+    return tool_error(_REFUSALS[answer.action if isinstance(answer, InputResponse) else None])
 
 
 def merged_input(

@@ -51,9 +51,7 @@ from stepwire.tasks.runs import ONCE, Pending, Run, begun
 from stepwire.tasks.task import (
     LARGEST_INPUT,
     LONGEST_KEPT,
-    Cancelled,
     Completed,
-    Failed,
     InputRequired,
     Inputs,
     Origin,
@@ -424,10 +422,5 @@ def _digest(text: str, kind: bytes) -> str:
 
 def _is_free_after(key: IdempotencyKey, task: Task) -> bool:
     """Tell whether a key may start another task: a tool's key may, if this task ended without success."""
-    match task.status:
-        case Failed() | Cancelled():
-            return key.window is not None
-        case Completed(result):
-            return key.window is not None and result.is_error
-        case Working() | InputRequired():
-            return False
+    has_succeeded = isinstance(task.status, Completed) and not task.status.result.is_error
+    return key.window is not None and task.has_ended and not has_succeeded

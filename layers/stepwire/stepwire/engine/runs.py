@@ -144,7 +144,7 @@ class Runs(Struct, frozen=True):
         if waiting:
             task, taken = self._in_turn(task, sorted(waiting))
             runs = frozenset(runs) - waiting | frozenset(taken)
-        return self._begun(task, runs) if runs else task
+        return self._begun(task, runs)
 
     def _begun(self, task: Task, runs: Collection[int]) -> Task:
         starts = self._start(task, runs)
@@ -158,13 +158,11 @@ class Runs(Struct, frozen=True):
     def stop_if_ended(self, task: Task, begun: Collection[int]) -> Task:
         """Return the current task after the start of some of its runs; if it has ended meanwhile, stop these."""
         current = self.recorder.load(task.key)
-        if current is not None and not current.has_ended:
-            return current
-        if current is not None and current.runs_pending(Pending.STOP):
-            return self.stop_pending(current)
+        if current is not None:
+            return self.stop_pending(current) if current.has_ended else current
         self.stop(task, begun, BEGUN_TOO_LATE)
         self._give_back(task, begun)
-        return current or task
+        return task
 
     def record_end(self, task: Task, run: int, end: ExecutionEnd, source: EndSource) -> Task:
         """Record the end of the execution of a run, do what follows, and return the task."""
@@ -191,9 +189,7 @@ class Runs(Struct, frozen=True):
                     self.schedule(task.key, at - self.recorder.clock.now(), run)
                 case Begin(run):
                     starts.append(run)
-        if task.has_ended:
-            return self.stop_pending(task, but=but)
-        return self.start(task, starts) if starts else task
+        return self.stop_pending(task, but=but) if task.has_ended else self.start(task, starts)
 
     def finish(self, task: Task, run: int) -> None:
         """Finish what a process that died after it had recorded the end of a run has left to be done."""
@@ -239,14 +235,13 @@ class Runs(Struct, frozen=True):
     def _begin_turn(self, turn: Turn) -> Collection[Turn]:
         """Begin a run that has got its turn; return who gets the turn if its task needs it no more."""
         task, run = self.recorder.load(turn.key), turn.run
-        if task is not None and run in task.waiting_runs(self.recorder.clock.now()):
-            after = self.recorder.advanced(task, LineChecked(frozenset({run})))
-            if after is not None and after.task.runs[run].is_open and not after.task.has_ended:
-                self._begun(after.task, [run])
-                return ()
-            task = None if after is None else after.task
+        begins = task is not None and run in task.waiting_runs(self.recorder.clock.now())
+        if task is not None and begins:
+            task = self.recorder.record(task, LineChecked(frozenset({run})))
         if task is None or task.has_ended or not task.runs[run].is_open:
             return () if _may_run_on(task, run) else self.gate.over(turn)
+        if begins:
+            self._begun(task, [run])
         return ()
 
     def _give_back(self, task: Task, runs: Collection[int], *, later: bool = False, is_retried: bool = False) -> None:
@@ -278,7 +273,7 @@ class Runs(Struct, frozen=True):
         """
         try:
             task, taken = self._in_turn(task, runs, is_new=True)
-            return self._begun(task, taken) if taken else task
+            return self._begun(task, taken)
         except LimitReached:
             raise
         except Exception as fault:  # noqa: BLE001 - they are woken; readers and the sweep ask for them too
@@ -294,8 +289,8 @@ class Runs(Struct, frozen=True):
             LimitReached: of a new task: no run may wait for its turn.
         """
         asked = self.gate.ask(task, runs, is_new=is_new)
-        after = self.recorder.advanced(task, LineChecked(asked.taken, asked.in_line))
-        current, taken = task if after is None else after.task, asked.taken
+        after = self.recorder.record(task, LineChecked(asked.taken, asked.in_line))
+        current, taken = after or task, asked.taken
         if after is None or current.has_ended:
             self._give_back(task, [index for index in runs if not _may_run_on(current, index)])
             taken = frozenset[int]()
@@ -406,9 +401,9 @@ class Runs(Struct, frozen=True):
                 if run.attempt.is_redriven:
                     token = f"{task.task_id}-{index}-{run.attempt.execution}-{run.attempt.redrives}"
                     self.workflows.redrive(task.execution_of(index), token)
-                    continue
-                common = self.recorder.store.parts.terms_of(task).input if common is None else common
-                self.workflows.start(task.execution_of(index), run.input_text(common), task.trace_header)
+                else:
+                    common = self.recorder.store.parts.terms_of(task).input if common is None else common
+                    self.workflows.start(task.execution_of(index), run.input_text(common), task.trace_header)
             except RedriveRefused:
                 not_redriven.append(index)
             except (StartRefusedForNow, StartUnclear, WorkflowsUnavailable) as fault:

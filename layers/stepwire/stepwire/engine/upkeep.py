@@ -48,8 +48,8 @@ class Intervals(Struct, frozen=True):
     repair: timedelta = timedelta(seconds=60)
     state: timedelta = timedelta(seconds=60)
     """For tasks that show their current state, if shorter than `repair`; zero: no task shows it."""
-    part_of_age: int = 20
-    """The interval is at least this part of the task's age: an old task is checked less often; 0: it does not grow."""
+    share_of_age: float = 0.05
+    """The interval is at least this share of the task's age: an old task is checked less often; 0: it does not grow."""
     first_state: timedelta = timedelta(seconds=10)
     """As `state`, before the first check, so that whoever looks at a new task soon reads what it waits for."""
 
@@ -58,7 +58,7 @@ class Intervals(Struct, frozen=True):
         interval = min(self.state, self.repair) if shows_state else self.repair
         if shows_state and task.checked_at <= task.created_at:
             interval = min(interval, self.first_state)
-        return max(interval, (at - task.created_at) / self.part_of_age) if self.part_of_age else interval
+        return max(interval, (at - task.created_at) * self.share_of_age)
 
 
 class _Look(Enum):
