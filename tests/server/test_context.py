@@ -230,6 +230,23 @@ def test_with_all_that_is_added_the_input_is_no_larger_than_a_workflow_takes(era
     assert len(world.workflows.starts[0].input_text.encode()) <= LARGEST_INPUT
 
 
+# A default for each item of a list that the caller makes long.
+@eras
+def test_defaults_that_make_the_input_larger_than_a_workflow_takes_are_refused(era: str) -> None:
+    item = {"type": "object", "properties": {"note": {"type": "string", "default": "x" * 1_000}}}
+    schema = {"type": "object", "properties": {"items": {"type": "array", "items": item}}}
+    tool = replace(OPTIONAL, name="order", input_schema=write(schema))
+    world = World(catalog=catalog_of(tool))
+    client = client_of(world, era)
+
+    refused, begun = (called(client, {"items": [{}] * count}, "order") for count in (300, 200))
+
+    words = refused.error["message"] if era == "legacy" else refused.text
+    assert f"the arguments with their defaults are larger than {LARGEST_INPUT} bytes of JSON" in words
+    assert [len(one["items"]) for one in sent(world)] == [200]
+    assert begun.status == 200
+
+
 @eras
 def test_no_claim_is_in_the_audit_in_an_answer_or_in_what_a_request_shows_of_itself(era: str) -> None:
     world = world_with()

@@ -18,6 +18,7 @@ from stepwire.tasks.limiter import Limits, Places
 from stepwire.tasks.outcomes import ExecutionEnd, ExecutionFailed, Succeeded, TimedOut
 from stepwire.tasks.task import Execution
 from tests.kits import ALICE, ARGUMENTS, BAD_ARGUMENTS, BOB, EXPRESS, OUTPUT, OUTPUT_SCHEMA, TOOLS, World, catalog_of
+from tests.server.answers import Answer
 from tests.server.clients import TASKS_CAPABILITY, LegacyClient, ModernClient, nothing_happened
 
 Client = LegacyClient | ModernClient
@@ -110,6 +111,21 @@ def test_calls_of_one_caller_leave_slots_to_others(world: World) -> None:
     assert "structuredContent" in others.result
 
 
+def test_a_call_keeps_its_slot_as_long_as_its_execution_may_take(world: World) -> None:
+    meanwhile, run = list[Answer](), world.sync_workflows.run
+
+    def slow(execution: Execution, input_text: str, trace_header: str | None = None) -> ExecutionEnd:
+        world.sync_workflows.run = run
+        world.clock.time += world.express.patience
+        meanwhile.append(ModernClient(world).call("express"))
+        return run(execution, input_text, trace_header)
+
+    world.sync_workflows.run = slow
+
+    assert "structuredContent" in ModernClient(world).call("express").result
+    assert [one.error["data"]["limit"] for one in meanwhile] == ["waiting requests"]
+
+
 def test_the_tool_list_says_that_it_has_no_task_support(world: World) -> None:
     legacy = {tool["name"]: tool for tool in LegacyClient(world).ask("tools/list").result["tools"]}
     modern = {tool["name"]: tool for tool in ModernClient(world).ask("tools/list").result["tools"]}
@@ -184,20 +200,20 @@ def test_links_to_results_are_signed_below_the_name_of_the_execution(client: Cli
 
 
 REFUSALS: Final = {
-    "for good": (StartRefused("its state machine no longer exists"), 0),
-    "for now": (StartRefusedForNow("too many workflows are being started"), 1),
+    "for good": (StartRefused("its state machine no longer exists"), False),
+    "for now": (StartRefusedForNow("too many workflows are being started"), True),
 }
 
 
 @pytest.mark.parametrize("how", REFUSALS)
 def test_a_refused_start_says_why_and_only_a_quota_is_counted(how: str, client: Client, world: World) -> None:
-    refusal, counted = REFUSALS[how]
+    refusal, is_counted = REFUSALS[how]
     world.sync_workflows.answer = refusal
 
     error = client.call("express").error
 
     assert error["message"] == f"The workflow of express could not be started: {refusal.reason}"
-    assert len(world.troubles) == counted
+    assert world.troubles == ([refusal] if is_counted else [])
     assert world.wait_slots.pools == {EXPRESS_POOL + ALICE: set(), EXPRESS_POOL + ALL_CALLERS: set()}
 
 
@@ -224,7 +240,9 @@ def test_too_little_time_starts_nothing(world: World) -> None:
 
     force_setattr(world.services, "express", late)
 
-    assert "nothing was started: call again" in ModernClient(world).call("express").error["message"]
+    assert ModernClient(world).call("express").error["message"] == (
+        "Too little time was left for the workflow, and nothing was started: call again."
+    )
     assert nothing_happened(world)
 
 
@@ -278,3 +296,4 @@ def test_its_input_is_added_to_and_its_output_is_shaped_as_those_of_any_tool() -
     sent = load_json(start.input_text)
     assert sent["region"] == "eu"
     assert sent["caller"]["claims"] == {"email": None}
+    assert start.execution.name.endswith(f"-{sent['caller']['task_id']}")

@@ -126,9 +126,10 @@ def test_a_repeated_confirmation_counts_once_for_the_rate_limit_and_gets_the_tas
     if ended:
         world.succeed(task_id, OUTPUT)
 
-    repeated = [confirm().result["taskId"] for _ in range(12)]
+    repeated = [confirm().result for _ in range(12)]
 
-    assert set(repeated) == {task_id}
+    assert {one["taskId"] for one in repeated} == {task_id}
+    assert all(one["_meta"]["stepwire/repeated"] for one in repeated)
     assert "-31002" not in [called(client, None) for _ in range(9)]
 
 
@@ -238,6 +239,23 @@ def test_a_claim_without_a_task_is_replaced_when_no_process_can_still_be_creatin
     world.clock.advance(seconds=seconds)
 
     called(client, KEY)
+
+    assert len(world.store.tasks) == tasks
+
+
+# Its process may still be writing the task until then.
+@pytest.mark.parametrize(("seconds", "tasks"), [(60, 0), (60.001, 1)])
+def test_the_slot_of_a_call_that_died_is_free_when_no_process_can_still_be_creating_its_task(
+    seconds: float, tasks: int
+) -> None:
+    world = World(limits=Limits(active=1))
+    client = client_of(world, "modern")
+    world.store.before_create = die
+    with pytest.raises(ProcessDied):
+        called(client, None)
+    world.clock.advance(seconds=seconds)
+
+    called(client, None)
 
     assert len(world.store.tasks) == tasks
 
@@ -373,12 +391,22 @@ def test_a_key_with_other_arguments_is_refused(era: str, world: World) -> None:
     client = client_of(world, era)
     called(client, KEY)
 
-    assert called(client, KEY, {"text": "y"}) == "-31003"
+    refused = client.ask(
+        "tools/call", {"name": "optional", "arguments": {"text": "y"}}, headers={"idempotency-key": KEY}
+    )
+
+    assert (refused.code, refused.error["message"]) == (
+        -31003,
+        "The idempotency key was used for another tool or with other arguments: use another key.",
+    )
     assert len(world.workflows.starts) == 1
 
 
-def test_equal_whole_numbers_in_different_notations_make_equal_calls(modern: ModernClient, world: World) -> None:
-    first, again = (called(modern, KEY, {"text": "x", "count": number}) for number in (1, 1.0))
+@pytest.mark.parametrize(
+    "equal", [{"text": "x", "count": 1.0}, {"count": 1, "text": "x"}], ids=["another notation", "another order"]
+)
+def test_equal_arguments_make_equal_calls(equal: Json, modern: ModernClient, world: World) -> None:
+    first, again = (called(modern, KEY, arguments) for arguments in ({"text": "x", "count": 1}, equal))
 
     assert again == first
     assert len(world.workflows.starts) == 1

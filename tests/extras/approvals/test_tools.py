@@ -31,7 +31,7 @@ from tests.extras.approvals.approving import (
 from tests.extras.approvals.built import fakes_in
 from tests.kits import ALICE, BOB, FORM, World
 from tests.server.answers import Json
-from tests.server.clients import LegacyClient, ModernClient, SignedIn
+from tests.server.clients import ASKING_CAPABILITY, TASKS_CAPABILITY, LegacyClient, ModernClient, SignedIn
 from tests.server.messages import ACCEPT, DECLINE, answers_of, questions
 
 CLOSE: Json = {"action": "cancel"}
@@ -418,6 +418,19 @@ def test_the_caller_decides_nothing_of_their_own(
     assert caller.listed() == []
     assert "no such question" in words(caller.decide(approval_id))
     assert caller.asked == []
+
+
+# R12
+def test_the_caller_decides_nothing_of_a_task_that_continues_theirs(world: World, era: str, bob: Decider) -> None:
+    client = ModernClient(signed_in(world, "alice", person=ALICE), CAROL, {**TASKS_CAPABILITY, **ASKING_CAPABILITY})
+    task_id = client.call("refund", {"text": "hello"}).id_in()
+    world.fail(task_id)
+    world.engine.follow_ups.redrive(TaskKey(CAROL, TaskId(task_id)))
+    ask(world, task_id)
+    caller = Decider.of(world, era, ALICE, GROUP)
+
+    assert len(bob.listed()) == 1
+    assert caller.listed() == []
 
 
 def test_whoever_has_lost_the_group_is_not_shown_the_question_any_more(world: World, era: str, bob: Decider) -> None:

@@ -1,5 +1,6 @@
 """Not more than so many executions of a tool run at once; the others wait in line, and each gets its turn."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
@@ -10,7 +11,7 @@ from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.background.sweep import INTERVAL, Sweep
 from stepwire.catalog.tools import Tool
 from stepwire.engine.calls import ToolCall
-from stepwire.errors import LimitReached, StartRefused, StartRefusedForNow, StoreBusy
+from stepwire.errors import LimitReached, StartRefused, StartRefusedForNow, StartUnclear, StoreBusy
 from stepwire.extras.lines.limits import Concurrency, Rules, Starts
 from stepwire.extras.lines.rules import MEND_PAUSE, MOST_COUNTED, Line, Ticket, called, freed
 from stepwire.json_text import write
@@ -18,9 +19,9 @@ from stepwire.principal import Caller, Principal
 from stepwire.tasks.ids import task_key_from_execution
 from stepwire.tasks.limiter import Limits
 from stepwire.tasks.outcomes import Running
-from stepwire.tasks.runs import Pending, Retry
+from stepwire.tasks.runs import Pending, Retry, RunState
 from stepwire.tasks.task import Cancelled, Failed, Origin, Task, Working
-from tests.fakes import LARGE
+from tests.fakes import LARGE, nothing
 from tests.kits import ALICE, ARGUMENTS, BOB, BOTH_MODES, OPTIONAL, OUTPUT, World, keeping
 from tests.races import WON, racing
 
@@ -289,6 +290,67 @@ def test_a_turn_whose_start_is_refused_goes_to_the_next(world: World) -> None:
     assert running(world) == [third.task_id]
 
 
+def test_a_turn_whose_start_is_refused_goes_to_the_next_arm_of_the_same_race(world: World) -> None:
+    first, race = call(world), call(world, limited(tool=racing(2)))
+    world.workflows.start_fault = StartRefused("the state machine does not exist")
+
+    end(world, first)
+    world.workflows.start_fault = None
+    world.wake()
+
+    assert world.stored(race).runs[0].state is RunState.REFUSED
+    assert world.workflows.running() == (world.stored(race).execution_of(1),)
+
+
+def test_a_turn_of_a_task_that_expires_while_it_begins_goes_to_the_next(world: World) -> None:
+    soon = timedelta(minutes=5)
+    first, second, third = call(world), call(world, replace(limited(), ttl=soon)), call(world)
+    world.clock.time += timedelta(minutes=4)
+
+    def expire() -> None:
+        world.workflows.on_start = nothing
+        world.clock.time += soon
+
+    world.workflows.on_start = expire
+    end(world, first)
+
+    assert running(world) == [third.task_id]
+    assert [one.execution for one in world.workflows.stops] == [second.execution]
+
+
+def test_a_turn_of_a_task_that_is_removed_before_it_begins_goes_to_the_next(world: World) -> None:
+    first, second, third = call(world), call(world), call(world)
+
+    before_the_next_begins(world, lambda: world.store.tasks.pop(second.key))
+    end(world, first)
+
+    assert running(world) == [third.task_id]
+
+
+def test_a_turn_of_a_task_that_ends_before_it_begins_is_kept_while_another_process_may_start_it(world: World) -> None:
+    first, second, third = call(world), call(world), call(world)
+
+    def begin_and_cancel() -> None:
+        world.workflows.start_fault = StartUnclear()
+        world.engine.runs.wake(second.key)
+        world.workflows.start_fault = None
+        world.operations.cancel(ALICE, second.task_id)
+
+    before_the_next_begins(world, begin_and_cancel)
+    end(world, first)
+    before = running(world)
+    world.clock.time += world.intervals.repair
+    world.operations.get(ALICE, second.task_id)
+
+    assert before == []
+    assert running(world) == [third.task_id]
+
+
+def before_the_next_begins(world: World, act: Callable[[], object]) -> None:
+    """Do something after the next turn was handed over, before the task that has got it is saved."""
+    world.lines.before_change = lambda: setattr(world.store, "before_save", act)
+
+
 def test_a_call_whose_start_is_refused_fails_and_gives_its_turn_back(world: World) -> None:
     world.workflows.start_fault = StartRefused("the state machine does not exist")
 
@@ -452,6 +514,7 @@ def lost_end(world: World) -> list[Task]:
     world.lines.is_available = False
     end(world, tasks[0])
     world.lines.is_available = True
+    assert [type(one) for one in world.troubles] == [StoreBusy]
     return tasks
 
 
@@ -499,6 +562,7 @@ def test_a_call_whose_process_died_before_it_asked_for_a_turn_asks_at_the_next_l
 
     world.wake()
 
+    assert [type(one) for one in world.troubles] == [StoreBusy]
     assert before == []
     assert running(world) == [task.task_id]
 
@@ -572,6 +636,37 @@ def test_a_turn_that_is_given_back_late_is_not_that_of_the_next_attempt(world: W
     assert running(world) == [first.task_id]
 
 
+def test_a_turn_that_is_given_back_late_is_not_the_place_of_the_next_attempt(world: World) -> None:
+    retried = limited(tool=replace(OPTIONAL, retry=Retry(3, ("States.ALL",), delay=timedelta(minutes=1))))
+    first, second, third = call(world, retried), call(world), call(world)
+
+    def wake_first() -> None:
+        world.clock.advance(minutes=1)
+        world.engine.runs.wake(first.key)
+
+    world.lines.before_see = wake_first
+    world.fail(first.task_id, "Busy")
+
+    assert running(world) == [second.task_id]
+    assert line_of(world, first).waiting == 2
+    end(world, second)
+    assert running(world) == [first.task_id]
+    world.operations.cancel(ALICE, first.task_id)
+    assert running(world) == [third.task_id]
+
+
+def test_a_retried_task_that_is_cancelled_in_line_leaves_it(world: World) -> None:
+    retried = limited(tool=replace(OPTIONAL, retry=Retry(3, ("States.ALL",), delay=timedelta(minutes=1))))
+    first, second = call(world, retried), call(world)
+    world.fail(first.task_id, "Busy")
+    world.wake()
+
+    world.operations.cancel(ALICE, first.task_id)
+
+    assert running(world) == [second.task_id]
+    assert line_of(world, first).waiting == 0
+
+
 def test_a_turn_of_an_attempt_that_is_over_goes_to_the_next_in_line(world: World) -> None:
     retried = limited(tool=replace(OPTIONAL, retry=Retry(3, ("States.ALL",), delay=timedelta(minutes=1))))
     first, second = call(world, retried), call(world)
@@ -618,6 +713,7 @@ def test_a_run_whose_turn_has_come_and_that_could_not_begin_is_woken(world: Worl
 
     world.wake()
 
+    assert [type(one) for one in world.troubles] == [StoreBusy]
     assert before == []
     assert running(world) == [second.task_id]
 

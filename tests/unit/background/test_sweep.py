@@ -75,6 +75,19 @@ def test_a_running_task_is_checked_once_per_interval() -> None:
     assert looked_after == [1, 0]
 
 
+def test_an_old_task_is_checked_at_the_same_interval() -> None:
+    world = World()
+    task = world.call(ttl_ms=24 * 3_600_000)
+    world.clock.advance(hours=8)
+    sweep_of(world).run()
+    world.workflows.succeed(task.execution, OUTPUT)  # its event is lost
+    world.clock.time += INTERVAL
+
+    sweep_of(world).run()
+
+    assert isinstance(world.stored(task).status, Completed)
+
+
 def test_an_undelivered_answer_is_delivered() -> None:
     world = World()
     task = world.call()

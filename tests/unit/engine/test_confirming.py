@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from stepwire.audit import AuditAction
 from stepwire.catalog.tools import Tool
 from stepwire.engine.answers import WrongAnswer, merged_input
 from stepwire.engine.calls import ToolCall
@@ -13,7 +14,7 @@ from stepwire.json_text import JsonObject, parse, write
 from stepwire.tasks.answers import Action, InputResponse
 from stepwire.tasks.inputs import params_of
 from stepwire.tasks.task import LARGEST_INPUT, Cancelled, Completed, Failed, Origin, Task, ToolResult, Working
-from tests.fake_workflows import Start
+from tests.fake_workflows import Start, Stop
 from tests.fakes import nothing
 from tests.kits import ALICE, ARGUMENTS, BOTH_MODES, CONFIRMED, World
 
@@ -132,13 +133,14 @@ class TestYes:
 
     def test_that_makes_the_input_too_large_repeats_the_question_and_starts_nothing(self) -> None:
         world = World()
-        arguments = {"text": "x" * (LARGEST_INPUT - len('{"text":""}'))}
-        task = unconfirmed(world, arguments=arguments)
+        longest = LARGEST_INPUT - len(INPUT.replace("hello", ""))
+        too_long, fits = (unconfirmed(world, arguments={"text": "x" * (longest + more)}) for more in (1, 0))
 
-        after = respond(world, task, YES)
+        refused, begun = respond(world, too_long, YES), respond(world, fits, YES)
 
-        assert "larger than 262144 bytes" in (after.input_requests[0].refusal or "")
-        assert world.workflows.starts == []
+        assert "larger than 262144 bytes" in (refused.input_requests[0].refusal or "")
+        assert begun.status == Working()
+        assert [start.execution for start in world.workflows.starts] == [fits.execution]
 
     def test_fails_the_task_when_step_functions_refuses_for_good(self) -> None:
         """X12: the client has the task id, so the task shows the failure."""
@@ -255,16 +257,21 @@ class TestTwoAtOnce:
 
         assert words_of(after) == "The user declined, and nothing was started."
 
-    def test_a_concurrent_cancel_leaves_nothing_running(self) -> None:
+    @pytest.mark.parametrize(
+        ("operator", "cause"), [(None, "Cancelled by the caller."), ("olga", "Cancelled by the operator.")]
+    )
+    def test_a_concurrent_cancel_leaves_nothing_running(self, operator: str | None, cause: str) -> None:
         """T23: the yes comes between the cancel's read and its write."""
         world = World()
         task = unconfirmed(world)
         world.store.before_save = lambda: respond(world, task, YES)
 
-        after = world.operations.cancel(ALICE, task.task_id)
+        after = world.operations.cancel(ALICE, task.task_id, operator)
 
         assert isinstance(after.status, Cancelled)
         assert world.workflows.running() == ()
+        assert world.workflows.stops == [Stop(task.execution, cause)]
+        assert (world.audit[-1].action, world.audit[-1].operator) == (AuditAction.CANCELLED, operator)
 
     def test_a_cancel_during_the_start_leaves_nothing_running(self) -> None:
         """T23: the cancel comes between the record of the yes and the start."""

@@ -135,9 +135,15 @@ class TestAnswerOf:
         assert isinstance(answer, ToolResult)
         assert answer.value()["structuredContent"] == LARGE_OUTPUT
 
-    @pytest.mark.parametrize(("is_there", "error"), [(True, WorkflowsUnavailable), (False, InternalError)])
+    @pytest.mark.parametrize(
+        ("is_there", "error", "words"),
+        [
+            (True, WorkflowsUnavailable, None),
+            (False, InternalError, "The result was not stored with the task, and Step Functions no longer has it."),
+        ],
+    )
     def test_a_result_that_is_not_to_be_had_from_its_execution_is_an_error(
-        self, error: type[Exception], *, is_there: bool
+        self, error: type[Exception], words: str | None, *, is_there: bool
     ) -> None:
         world = World()
         ended = world.recorder.record(world.call(), WorkCompleted(ResultInExecution(is_error=False)))
@@ -145,7 +151,7 @@ class TestAnswerOf:
         world.workflows.states[ended.execution] = Missing()
         world.workflows.is_available = not is_there
 
-        with pytest.raises(error):
+        with pytest.raises(error, match=words):
             world.operations.result_of(ended)
 
     def test_a_protocol_error_is_returned_unchanged(self) -> None:

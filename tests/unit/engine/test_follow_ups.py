@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from stepwire.audit import AuditAction
 from stepwire.background.execution_events import ExecutionStatusChange
 from stepwire.engine.follow_ups import FollowUp
-from stepwire.errors import NotFollowedUp, WorkflowsUnavailable
+from stepwire.errors import InternalError, NotFollowedUp, SaveConflict, WorkflowsUnavailable
 from stepwire.rendering import status_message, task_meta
 from stepwire.tasks.limiter import Limits
 from stepwire.tasks.outcomes import (
@@ -26,7 +26,9 @@ from stepwire.tasks.outcomes import (
 from stepwire.tasks.runs import Pending, Retry
 from stepwire.tasks.task import Cancelled, Completed, InputRequired, Task, Working
 from tests.fake_workflows import Redrive
+from tests.fakes import LARGE
 from tests.kits import ALICE, OPTIONAL, OUTPUT, World
+from tests.races import BROKEN, racing
 
 OPERATOR: Final = "arn:aws:sts::123456789012:assumed-role/operators/olga"
 RETRY: Final = Retry(3, ("OutOfStock",), delay=timedelta(seconds=10))
@@ -69,7 +71,18 @@ def test_an_ended_task_stays_as_it_is_and_a_new_task_follows_it() -> None:
     (newest, oldest) = world.operations.page(ALICE, None).tasks
     assert (newest.task_id, oldest.task_id) == (made.task.task_id, task.task_id)
     assert newest.status == Working()
-    assert newest.work.terms == task.work.terms
+
+
+# R11: terms that are too large for the task are stored beside it, under its key
+@pytest.mark.parametrize("text", ["x", "x" * LARGE])
+def test_a_follow_up_has_the_terms_of_the_ended_task(text: str) -> None:
+    world = World()
+    task = world.call(arguments={"text": text})
+    world.fail(task.task_id)
+
+    new = command(world, task).task
+
+    assert world.terms_of(new) == world.terms_of(task)
 
 
 # R11
@@ -250,6 +263,41 @@ def test_of_concurrent_commands_one_makes_the_task(hook: str) -> None:
     assert len(world.workflows.running()) == 1
 
 
+# R14, R16
+def test_a_command_whose_task_another_one_has_made_and_begun_returns_that_with_its_slot() -> None:
+    world = World()
+    task = failed(world)
+
+    def meanwhile() -> None:
+        command(world, task)
+        world.progress(task.task_id, 10)
+
+    world.store.before_create = meanwhile
+    mine = command(world, task)
+
+    assert not mine.is_new
+    assert mine.task == world.stored(mine.task)
+    assert world.store.usage[ALICE].active == {mine.task.task_id}
+
+
+# R14
+def test_a_command_gives_up_when_others_change_the_task_all_the_time() -> None:
+    world = World()
+    task = failed(world)
+    save = world.store.save
+
+    def contended(sent: Task) -> Task:
+        save(replace(sent, follow_up=None))
+        raise SaveConflict
+
+    world.store.save = contended  # type: ignore[method-assign] - others save first
+
+    with pytest.raises(InternalError, match=r"requests are changing this task\. Repeat the command\."):
+        command(world, task)
+
+    assert others(world, task) == []
+
+
 # R14
 def test_a_command_and_the_event_of_its_redrive_make_one_task() -> None:
     world = World()
@@ -311,14 +359,46 @@ def without_terms(world: World) -> Task:
     return task
 
 
+def raced(world: World) -> Task:
+    task = world.call(racing(2))
+    for letter in ("a", "b"):
+        world.end_arm(task, letter, BROKEN)
+    return task
+
+
+def followed(world: World) -> Task:
+    """Return a task whose follow-up has expired before it."""
+    task = failed(world, replace(OPTIONAL, keep_result=timedelta(hours=2)))
+    world.store.before_create = lambda: setattr(world.clock, "time", task.expires_at - timedelta(seconds=1))
+    command(world, task)
+    return task
+
+
 REFUSALS: Final[dict[str, tuple[Callable[[World], Task], str]]] = {
-    "running": (World.call, "has not ended"),
-    "expired": (expired, "no such task"),
-    "no execution": (with_execution(Missing()), "call the tool again"),
-    "success": (succeeded, "has succeeded"),
-    "too old": (with_execution(TimedOut(0, "redrivable period exceeded")), "(redrivable period exceeded)"),
-    "still running": (with_execution(Running()), "still runs"),
-    "without its arguments": (without_terms, "arguments are gone"),
+    "running": (World.call, "The task has not ended: wait for its end, or let its caller cancel it."),
+    "expired": (expired, "There is no such task, or it has expired: its caller must call the tool again."),
+    "raced": (raced, "Its state machines raced, and the others were stopped: its caller calls the tool again."),
+    "its follow-up has expired": (
+        followed,
+        "The task that follows it has expired: its caller must call the tool again.",
+    ),
+    "no execution": (
+        with_execution(Missing()),
+        "Its execution is not there, or no more: its caller must call the tool again.",
+    ),
+    "success": (succeeded, "Its execution has succeeded: there is no failed state to go on from."),
+    "too old": (
+        with_execution(TimedOut(0, "redrivable period exceeded")),
+        "Step Functions does not redrive its execution (redrivable period exceeded): its caller calls the tool again.",
+    ),
+    "still running": (
+        with_execution(Running()),
+        "Its execution still runs, and is being stopped: try again in some minutes.",
+    ),
+    "without its arguments": (
+        without_terms,
+        "Its arguments are gone from the table: its caller must call the tool again.",
+    ),
 }
 
 
@@ -332,7 +412,7 @@ def test_what_cannot_be_continued_is_refused_and_nothing_changes(arrange: Callab
     with pytest.raises(NotFollowedUp) as refused:
         command(world, task)
 
-    assert reason in refused.value.reason
+    assert refused.value.reason == reason
     assert before == (dict(world.store.tasks), len(world.workflows.starts), len(world.workflows.redrives))
 
 

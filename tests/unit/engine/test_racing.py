@@ -18,8 +18,10 @@ from stepwire.errors import (
     StartRefusedForNow,
     StartUnclear,
     StopRefused,
+    StoreBusy,
     WorkflowNotStarted,
     WorkflowNotStopped,
+    WorkflowsUnavailable,
 )
 from stepwire.json_text import load_json
 from stepwire.tasks.limiter import Limits
@@ -119,6 +121,17 @@ class TestTheStart:
         world.end_arm(task, "a", BROKEN)
         assert "- slow: The workflow could not be started: its state machine no longer exists" in text_of(world, task)
 
+    def test_an_arm_that_cannot_start_keeps_no_caller_from_the_handle_where_it_cannot_be_written(self) -> None:
+        world = World()
+        refuse(world, 2, StartRefused("its state machine no longer exists"))
+        world.store.before_save = busy
+
+        task = world.call(racing())
+
+        assert running(world) == "a"
+        assert world.stored(task) == task
+        assert [type(one) for one in world.troubles] == [StoreBusy]
+
     def test_an_arm_that_cannot_start_now_is_tried_again(self) -> None:
         world = World()
         refuse(world, 1, StartRefusedForNow("too many"))
@@ -160,6 +173,10 @@ def refuse(world: World, number: int, fault: Any) -> None:
         world.workflows.start_fault = fault if len(world.workflows.starts) == number else None
 
     world.workflows.on_start = fail
+
+
+def busy() -> None:
+    raise StoreBusy
 
 
 def win_at_the_third(world: World) -> None:
@@ -588,6 +605,18 @@ class TestRetriesOfArms:
         world.end_arm(task, "a", WON)
         assert running(world) == ""
         assert world.stored(task).runs_pending(Pending.STOP)  # somebody may redrive it at this moment
+
+    def test_arms_whose_redrives_were_throttled_begin_with_the_next_poll(self) -> None:
+        world, task = begun(racing(retry=replace(RETRY, redrives=True, delay=timedelta())))
+        world.workflows.redrive_fault = WorkflowsUnavailable()
+        for letter in ("a", "b"):
+            world.end_arm(task, letter, BROKEN)
+        world.workflows.redrive_fault = None
+
+        world.operations.get(ALICE, task.task_id)
+
+        assert running(world) == "ab"
+        assert not world.stored(task).runs_pending(Pending.START)
 
     def test_the_next_attempt_of_an_arm_leaves_the_start_of_another_to_the_next_poll(self) -> None:
         world = World()

@@ -3,17 +3,32 @@
 from datetime import UTC, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from stepwire.aws.invocations import SystemClock
 from stepwire.engine.recorder import MOST_TRIES
 from stepwire.errors import InternalError, SaveConflict
 from stepwire.tasks.events import WorkChecked, WorkCompleted, WorkStopped
+from stepwire.tasks.runs import Retry
 from stepwire.tasks.task import Task, ToolResult
 from tests.fakes import InMemoryTaskStore
 from tests.kits import OPTIONAL, World
 
 COMPLETED = WorkCompleted(ToolResult('{"content":[]}', is_error=False))
 STOPPED = WorkStopped("stopped")
+
+
+class ForgetfulStore(InMemoryTaskStore):
+    """A store whose answer to one save is lost; its client repeats the save, which conflicts with itself."""
+
+    loses = True
+
+    def save(self, task: Task) -> Task:
+        saved = super().save(task)
+        if self.loses and saved.is_retried:
+            self.loses = False
+            raise SaveConflict
+        return saved
 
 
 class ContendedStore(InMemoryTaskStore):
@@ -55,10 +70,33 @@ def test_retries_are_bounded() -> None:
     task = world.call()
     world.store.calls.clear()
 
-    with pytest.raises(InternalError):
+    with pytest.raises(InternalError, match=r"requests are changing this task\. Send the request again\."):
         world.recorder.record(task, COMPLETED)
 
     assert world.store.calls.count("save") == MOST_TRIES
+
+
+def test_what_follows_a_save_is_done_although_its_answer_was_lost() -> None:
+    world = World(store=ForgetfulStore())
+    task = world.call(replace(OPTIONAL, retry=Retry(2, ("Busy",), delay=timedelta())))
+
+    world.fail(task.task_id, "Busy")
+
+    assert world.workflows.running() == (world.stored(task).execution,)
+    assert world.stored(task).version == task.version + 1
+
+
+def test_a_change_of_another_writer_in_the_same_millisecond_is_no_save_of_ones_own() -> None:
+    world = World()
+    tool = replace(OPTIONAL, retry=Retry(3, ("Busy",), delay=timedelta(seconds=10)))
+    task = world.call(tool)
+
+    world.store.before_save = lambda: world.ask(task.task_id)
+    world.fail(task.task_id, "Busy")
+
+    assert world.stored(task).is_retried
+    assert world.stored(task).questions == ()
+    assert world.wake_ups.scheduled == [(task.key, timedelta(seconds=10))]
 
 
 def test_a_task_is_visible_until_it_expires() -> None:

@@ -15,12 +15,13 @@ from stepwire.errors import (
     StartRefusedForNow,
     StartUnclear,
     TaskAlreadyEnded,
+    WakeUpsUnavailable,
     WorkflowsUnavailable,
 )
 from stepwire.tasks.outcomes import Aborted, ExecutionFailed, Missing, Running, Succeeded, TimedOut
 from stepwire.tasks.runs import Pending, Retry
 from stepwire.tasks.task import Cancelled, Causes, Completed, Failed, InputRequired, Task, Working
-from tests.fake_workflows import Redrive, Start
+from tests.fake_workflows import Redrive, Start, Stop
 from tests.kits import ALICE, OPTIONAL, OUTPUT, World
 
 RETRY: Final = Retry(3, ("OutOfStock", "States.Timeout"), delay=timedelta(seconds=10))
@@ -341,6 +342,17 @@ class TestRepair:
 
         assert world.workflows.running() == (task.execution,)
 
+    def test_an_attempt_that_begins_when_its_task_has_expired_is_stopped(self) -> None:
+        world = World()
+        task = fail(world, world.call(RESTARTED))
+        world.workflows.on_start = lambda: world.clock.advance(hours=1)
+
+        world.wake()
+
+        after = world.stored(task)
+        assert world.workflows.running() == ()
+        assert world.workflows.stops == [Stop(after.execution, "The task had ended before its execution began.")]
+
     def test_an_end_is_recorded_where_no_wake_up_can_be_scheduled(self) -> None:
         world = World()
         world.wake_ups.is_available = False
@@ -348,7 +360,7 @@ class TestRepair:
         task = fail(world, world.call(RESTARTED))
 
         assert task.is_retried
-        assert len(world.troubles) == 1
+        assert [type(one) for one in world.troubles] == [WakeUpsUnavailable]
 
     def test_an_attempt_that_may_not_start_ends_the_task(self) -> None:
         world = World()
@@ -396,6 +408,14 @@ class TestRefusedRedrives:
         world.wake()
 
         assert isinstance(world.stored(task).status, Failed)
+
+    def test_a_task_that_is_gone_by_then_is_left_alone(self) -> None:
+        world, task = self.refused(REDRIVEN)
+        world.store.before_save = lambda: world.store.tasks.pop(task.key)
+
+        assert world.engine.runs.start(task, [0]) == task
+
+        assert (world.store.tasks, world.workflows.running()) == ({}, ())
 
     def test_an_execution_that_runs_again_already_goes_on(self) -> None:
         world, task = self.refused(NEVER_RESTARTED)

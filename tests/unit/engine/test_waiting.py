@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from stepwire.aws.invocations import SystemClock, deadline_of
 from stepwire.engine.limiter import ALL_CALLERS, TIME_TO_ANSWER, HeldPlace
 from stepwire.errors import StoreBusy
-from stepwire.principal import Principal
+from stepwire.principal import Principal, principal_of
 from stepwire.protocol.http import HttpRequest, HttpResponse
 from stepwire.server.results import has_ended
 from stepwire.server.services import Patience
-from stepwire.tasks.limiter import Places
+from stepwire.tasks.limiter import Places, Refused
 from stepwire.tasks.task import Completed, Task, Working
 from tests.kits import ALICE, BOB, FORBIDDEN, OPTIONAL, OUTPUT, World
 from tests.server.clients import ASKING_CAPABILITY, LegacyClient, ModernClient
@@ -181,6 +181,41 @@ def test_all_callers_together_get_a_limited_number_of_slots() -> None:
 
     assert world.clock.slept == []
     assert len(world.wait_slots.pools[ALICE]) == 3, "the caller's wait slot must be released"
+
+
+def test_a_caller_who_was_refused_is_refused_for_a_second_without_a_look_at_the_slots() -> None:
+    world = World(waits=Places(1))
+    limiter, until = world.operations.limiter, world.clock.now() + timedelta(minutes=1)
+    bobs = limiter.acquire(BOB, until)
+    assert isinstance(bobs, HeldPlace)
+
+    refused = limiter.acquire(ALICE, until)
+    limiter.release(bobs)
+    at_once = limiter.acquire(ALICE, until)
+    world.clock.advance(seconds=1)
+
+    assert refused == at_once == Refused(timedelta(seconds=1))
+    assert isinstance(limiter.acquire(ALICE, until), HeldPlace)
+
+
+def test_a_caller_who_was_refused_goes_before_those_who_rest_longer_and_no_others() -> None:
+    world = World(waits=Places(1))
+    limiter, until = world.operations.limiter, world.clock.now() + timedelta(hours=1)
+    names = ("slow", "slower", "slowest")
+    slow, slower, slowest = (principal_of(("jwt", "https://issuer.example", name), "a stack") for name in names)
+    for seconds, owner in enumerate((slow, slower, slowest), start=20):
+        place = limiter.acquire(owner, until)
+        assert isinstance(place, HeldPlace)
+        world.clock.advance(seconds=seconds)
+        limiter.release(place)
+    bobs = limiter.acquire(BOB, until)
+    assert isinstance(bobs, HeldPlace)
+    limiter.acquire(slower, until)
+    limiter.release(bobs)
+
+    after = [limiter.acquire(owner, until) for owner in (slowest, slow)]
+
+    assert [type(one) for one in after] == [Refused, HeldPlace]
 
 
 def test_a_slot_is_released_when_the_wait_ends() -> None:
