@@ -72,11 +72,9 @@ class FollowUps(Struct, frozen=True):
         Returns:
             None if that task has expired, or the arguments of the one that has ended are gone: there is nobody to tell.
         """
-        made = self._existing(task)
-        if made is None:
-            with suppress(NotFollowedUp):
-                made = self._made(task, redrives, EndSource.EVENT)
-        return None if made is None else made.task
+        with suppress(NotFollowedUp):
+            return self._made(task, redrives, EndSource.EVENT).task
+        return None
 
     def _ended(self, key: TaskKey) -> Task:
         task = self.recorder.load(key)
