@@ -299,7 +299,7 @@ class TestTheEnd:
         assert world.stored(task).status == Working("fast was stopped; left: slow.")
         world.end_arm(task, "b", Aborted())
 
-        assert isinstance(world.stored(task).status, Cancelled)
+        assert world.stored(task).status == Cancelled("The executions were stopped.")
 
     def test_one_arm_that_was_stopped_is_named_among_the_failures(self) -> None:
         world, task = begun()

@@ -78,9 +78,7 @@ class TestTheNextAttempt:
         world.clock.time += world.intervals.repair
         fail(world, task)
 
-        world.clock.advance(seconds=5)
-        world.operations.get(ALICE, task.task_id)
-        world.clock.advance(seconds=10)
+        world.clock.advance(seconds=15)
         world.operations.get(ALICE, task.task_id)
 
         assert world.workflows.described == []

@@ -112,6 +112,8 @@ def test_an_older_count_of_the_same_items_is_ignored() -> None:
     task = after([counted(400)])
 
     assert advanced(task, counted(399), START_OF_TIME) is task
+    same = advanced(task, counted(400, state="Combine"), START_OF_TIME)
+    assert same.status.message == "The workflow is in its state Combine: 400 of 1,000 items are done."
 
 
 def test_a_second_distributed_map_begins_anew_and_a_plain_state_has_no_count() -> None:

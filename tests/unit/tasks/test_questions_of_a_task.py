@@ -202,8 +202,10 @@ def test_all_refusals_together_have_a_bounded_length() -> None:
     """The task must fit into its item."""
     refusals = [InputRefused({key: "x" * 600}) for key in ("a", "b", "c", "a#4")]
 
+    at_once = after(*(asked(key, key) for key in "abc"), InputRefused(dict.fromkeys("abc", "x" * 600)))
     task = after(*(asked(key, key) for key in "abc"), *refusals)
 
     first, second, third = task.input_requests
     assert [len(one.refusal or "") for one in (first, second, third)] == [600, 400, 0]
     assert [one.number for one in (first, second, third)] == [7, 5, 6]
+    assert [len(one.refusal or "") for one in at_once.input_requests] == [600, 400, 0]

@@ -53,22 +53,17 @@ def _closed(required: JsonObject, optional: JsonObject) -> JsonObject:
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
-def _block(kind: str, required: JsonObject, optional: JsonObject) -> JsonObject:
-    more = {**optional, "annotations": _ANNOTATIONS, "_meta": _META}
-    return _closed({"type": {"const": kind}, **required}, more)
-
-
-def _contents(required: JsonObject) -> JsonObject:
-    return _closed({"uri": _URI, **required}, {"mimeType": _TEXT, "_meta": _META})
-
-
+_CONTENTS: Final[list[Json]] = [
+    _closed({"uri": _URI, **required}, {"mimeType": _TEXT, "_meta": _META})
+    for required in ({"text": _TEXT}, {"blob": _BASE64})
+]
 _CONTENT: Final = {
-    kind: write(_block(kind, required, optional))
+    kind: write(_closed({"type": _TEXT, **required}, {**optional, "annotations": _ANNOTATIONS, "_meta": _META}))
     for kind, required, optional in (
         ("text", {"text": _TEXT}, {}),
         ("image", {"data": _BASE64, "mimeType": _TEXT}, {}),
         ("audio", {"data": _BASE64, "mimeType": _TEXT}, {}),
-        ("resource", {"resource": {"oneOf": [_contents({"text": _TEXT}), _contents({"blob": _BASE64})]}}, {}),
+        ("resource", {"resource": {"oneOf": _CONTENTS}}, {}),
         (
             "resource_link",
             {"uri": _URI, "name": _TEXT},
