@@ -101,6 +101,15 @@ def test_roots_are_asked_for_without_params() -> None:
         ({**SAMPLING, "_meta": {}}, "at the top level"),
         ({**SAMPLING, "temperature": -1}, "at /temperature"),
         ({**SAMPLING, "modelPreferences": {"costPriority": 2}}, "at /modelPreferences/costPriority"),
+        *(
+            ({**SAMPLING, "messages": [{"role": "user", "content": block}]}, "at /messages/0/content")
+            for block in (
+                {**IMAGE, "mimeType": 5},
+                {**IMAGE, "mimeType": f"image/{'x' * 95}"},
+                {**IMAGE, "type": "audio"},
+                {**AUDIO, "type": "image"},
+            )
+        ),
         ({**SAMPLING, "systemPrompt": "\ud800"}, "lone surrogate"),
         ({**SAMPLING, "systemPrompt": "x" * LARGEST_QUESTION}, "larger than"),
     ],
@@ -110,6 +119,12 @@ def test_what_some_client_might_refuse_is_not_sent(params: Json, place: str) -> 
         asked_of({"sampling": params})
 
     assert place in str(refused.value)
+
+
+def test_the_type_of_a_picture_may_have_a_hundred_characters() -> None:
+    params = {**SAMPLING, "messages": [{"role": "user", "content": {**IMAGE, "mimeType": f"image/{'x' * 94}"}}]}
+
+    assert params_of(asked_of({"sampling": params})) == params
 
 
 @pytest.mark.parametrize("roots", [[], "all", {"_meta": {}}, True, 0])
