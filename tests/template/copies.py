@@ -11,7 +11,7 @@ from tests.waiting import HANG_GUARD
 ROOT: Final = Path(__file__).parents[2]
 PYTHON: Final = ".venv/bin/python"
 _LEFT_OUT: Final = (
-    *(".git", ".venv*", ".aws-sam", ".site", ".stepwire", "node_modules", ".*_cache", ".hypothesis"),
+    *(".git", ".venv*", ".aws-sam", ".site", ".stepwire", ".mutants", "node_modules", ".*_cache", ".hypothesis"),
     # What other workers are about to write, and rename. The bytecode itself is copied, because it is as good there.
     *("*.pyc.*", ".*.json.*"),
     # Put together from files of which some may be gone in the copy.

@@ -83,12 +83,13 @@ def texts(root: Path) -> Iterator[Path]:
         yield from (folder / one for one in sorted(files) if one.endswith(_TEXTS))
 
 
-def mentions(root: Path, name: str) -> list[str]:
-    """Return the lines that name a path of an extra, or mark a block of it."""
+def mentions(root: Path, name: str, suffix: str = "") -> list[str]:
+    """Return the lines that name a path of an extra, or mark a block of it; of files whose names end so."""
     of_it = re.compile(rf"{_path(name).pattern}|\bextras import .*\b{name}\b|\bextra (?:\w+ or )*{name}(?: or \w+)*:")
     return [
         f"{path.relative_to(root)}:{number}: {line}"
         for path in texts(root)
+        if path.name.endswith(suffix)
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if of_it.search(line)
     ]

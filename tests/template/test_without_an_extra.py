@@ -1,6 +1,6 @@
 """Each extra is the owner's to delete: without it, or without any, the project is whole and its checks pass.
 
-`make test` deletes the extra with the most files, and all of them at once; with ALL=1, each in turn.
+`make test` looks for modules that name an extra; with ALL=1, each extra is deleted in turn, and all of them at once.
 """
 
 from pathlib import Path
@@ -17,16 +17,20 @@ QUICK: Final = ("tests/docs", "tests/template", "tests/fundamentals")
 KIT: Final = ("layers", "functions")
 
 
-def files_of(name: str) -> int:
-    """Count the files of an extra."""
-    return sum(1 for path in paths_of(ROOT, name) for _ in (path.rglob("*.*") if path.is_dir() else (path,)))
-
-
-LARGEST: Final = max(EXTRAS, key=files_of, default="")
 DELETED: Final = (
-    *([pytest.param(tuple(EXTRAS), id="all")] if len(EXTRAS) > 1 else []),
-    *(pytest.param((name,), id=name, marks=[] if name == LARGEST else [pytest.mark.long]) for name in EXTRAS),
+    *([pytest.param(tuple(EXTRAS), id="all", marks=pytest.mark.long)] if len(EXTRAS) > 1 else []),
+    *(pytest.param((name,), id=name, marks=pytest.mark.long) for name in EXTRAS),
 )
+
+
+@pytest.mark.parametrize("name", EXTRAS)
+def test_no_module_outside_of_an_extra_names_it(name: str) -> None:
+    own = list(paths_of(ROOT, name))
+
+    lines = mentions(ROOT, name, ".py")
+
+    assert own
+    assert [one for one in lines if not any((ROOT / one.partition(":")[0]).is_relative_to(path) for path in own)] == []
 
 
 @pytest.fixture(scope="module", params=DELETED)
@@ -64,6 +68,5 @@ def test_the_quick_tests_of_the_rest_pass(copy: Path) -> None:
     run_tests(copy, *QUICK)
 
 
-@pytest.mark.long
 def test_every_test_of_the_rest_is_collected(copy: Path) -> None:
     collect_all_tests(copy)

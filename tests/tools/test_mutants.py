@@ -24,7 +24,7 @@ def test_a_mutant_differs_from_the_file_in_one_statement_of_a_function() -> None
 
 
 def test_a_sample_is_the_same_for_the_same_seed() -> None:
-    files = list(files_of(["codec", "catalog"]))
+    files = list(files_of(["codec"]))
 
     first, again, other = ([one.name for one in chosen(files, 20, seed)] for seed in (1, 1, 2))
 
@@ -68,7 +68,7 @@ def test_a_score_leaves_out_what_was_judged_equivalent(why: dict[tuple[str, str]
     rows = [{"killers": ["tests/unit/test_a.py::test"] if row["outcome"] == "killed" else [], **row} for row in ROWS]
 
     assert score(rows, Equivalents(why)) == expected
-    text = page(rows, Equivalents(why))
+    text = page(rows, Equivalents(why), lambda _: 40)
     assert f"| {expected:.1%} |" in text
     assert "| tasks/a.py:3 (line 5) | `- a \\| 1 + d` |  |" in text
     assert f"`- a + c` | {next(iter(why.values()), '')} |" in text

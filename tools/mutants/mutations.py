@@ -41,7 +41,7 @@ class Mutant:
 
     @property
     def module(self) -> str:
-        """Return the kit's folder or file that it is in, such as tasks or extras/approvals."""
+        """Return the kit's folder or file that it is in, such as tasks, or an extra's."""
         match Path(self.file).relative_to(KIT.relative_to(ROOT)).parts:
             case ["extras", extra, _, *_]:
                 return f"extras/{extra}"
@@ -119,7 +119,7 @@ class Changes:
 
 
 def files_of(modules: Sequence[str]) -> Iterator[Path]:
-    """Yield the files of these folders and files of the kit, such as tasks, codec or extras/approvals."""
+    """Yield the files of these folders and files of the kit, such as tasks or codec."""
     for module in modules:
         path = KIT / module
         found = sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]

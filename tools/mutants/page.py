@@ -3,7 +3,7 @@
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -26,13 +26,13 @@ HEAD: Final = """\
 A mutant that no test finds shows a rule that nothing proves, or code that nobody needs.
 
     make mutants                                             # 2,000 mutants of the core
-    make mutants ARGS='--modules extras/lines --sample 300'  # of an extra
+    make mutants ARGS='--modules server aws --sample 300'    # of other folders of the kit
     make mutants ARGS='--only tasks/runs.py:169 --tests tests/unit/tasks'
     make mutants ARGS=--page                                 # write this page again
 
 The tests are those of `make test` that run in one process.
 What only a server in a process of its own, a browser or a long test would find counts as not found here.
-Changes outside of functions (constants, class bodies, defaults of parameters) are not tried,
+Changes outside of functions (constants, class bodies, defaults of parameters) are left out,
 because the code of functions is replaced in a running process.
 
 """
@@ -61,9 +61,9 @@ def latest(lines: Iterable[str]) -> list[Row]:
     return sorted(rows.values(), key=lambda row: (row["module"], _file(row), row["line"], row["mutant"]))
 
 
-def page(rows: Sequence[Row], known: Equivalents) -> str:
-    """Return the page."""
-    return HEAD + "\n".join([*_scores(rows, known), "", *_suites(rows), "", *_survivors(rows, known), ""])
+def page(rows: Sequence[Row], known: Equivalents, size_of: Callable[[str], int] = changes_of) -> str:
+    """Return the page; `size_of` counts the mutants of a module."""
+    return HEAD + "\n".join([*_scores(rows, known, size_of), "", *_suites(rows), "", *_survivors(rows, known), ""])
 
 
 def score(rows: Sequence[Row], known: Equivalents) -> float:
@@ -75,7 +75,7 @@ def score(rows: Sequence[Row], known: Equivalents) -> float:
 NOT_FOUND: Final = ("survived", "unreached")
 
 
-def _scores(rows: Sequence[Row], known: Equivalents) -> list[str]:
+def _scores(rows: Sequence[Row], known: Equivalents, size_of: Callable[[str], int]) -> list[str]:
     lines = [
         "## Scores",
         "",
@@ -87,7 +87,7 @@ def _scores(rows: Sequence[Row], known: Equivalents) -> list[str]:
         outcomes = Counter(row["outcome"] for row in ours)
         missed = [row for row in ours if row["outcome"] in NOT_FOUND]
         same = sum(known.of(row) is not None for row in missed)
-        cells = [module, changes_of(module), len(ours), outcomes["killed"], outcomes["hung"], len(missed), same]
+        cells = [module, size_of(module), len(ours), outcomes["killed"], outcomes["hung"], len(missed), same]
         lines.append(f"| {' | '.join(map(str, cells))} | {score(ours, known):.1%} |")
     return lines
 
