@@ -66,30 +66,30 @@ def test_a_link_is_signed_for_each_response_and_never_stored(world: World) -> No
     [
         "s3://reports/another-principals/secret.csv",
         "s3://reports/a.csv",
-        "s3://reports/{bob}-{task}/a.csv",
         "s3://reports/results/{bob}/a.csv",
         "s3://reports/results/{alice}",
         "s3://reports/results/{alice}/",
         "s3://reports/results/{alice}x/a.csv",
-        "s3://reports/{alice}-{task}/../../secret.csv",
+        "s3://reports/{run}/../../secret.csv",
         "s3://reports/results/{alice}/../{bob}/a.csv",
-        "s3://reports/{alice}-{task}/./a.csv",
+        "s3://reports/{run}/./a.csv",
         "s3://reports/results/{alice}//a.csv",
-        "s3://reports//{alice}-{task}/a.csv",
-        "s3://reports/{alice}-{task}x/a.csv",
+        "s3://reports//{run}/a.csv",
+        "s3://reports/{run}x/a.csv",
         "s3://reports/{alice}-0000000000aaaaaaaaaaaaaaaaaaaaaaaaaa/a.csv",
-        "s3://other/{alice}-{task}/a.csv",
+        "s3://other/{run}/a.csv",
         "s3://reports-of-others/results/{alice}/a.csv",
         "https://reports/results/{alice}/a.csv",
     ],
 )
 def test_no_other_link_is_changed(world: World, tool: str, uri: str) -> None:
     task_id = ModernClient(world).start(tool)
-    named = uri.format(alice=ALICE, bob=BOB, task=task_id)
+    run = world.workflows.execution_of(task_id).name
+    named = uri.format(alice=ALICE, bob=BOB, run=run)
     # Beside an allowed link, so that the server inspects all of them.
     mine = {
         "type": "resource_link",
-        "uri": f"s3://reports/{world.workflows.execution_of(task_id).name}/results/{ALICE}/a",
+        "uri": f"s3://reports/{run}/results/{ALICE}/a",
         "name": "mine",
     }
     world.succeed(task_id, {"content": [mine, *cast(list[object], linking_to(named)["content"])]})

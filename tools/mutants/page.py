@@ -34,6 +34,8 @@ The tests are those of `make test` that run in one process.
 What only a server in a process of its own, a browser or a long test would find counts as not found here.
 Changes outside of functions (constants, class bodies, defaults of parameters) are left out,
 because the code of functions is replaced in a running process.
+A function that only imports run is not replaced in time either: `tools/mutants/equivalent.csv` explains those by hand,
+and mutants that behave as the kit does.
 
 """
 
@@ -79,7 +81,7 @@ def _scores(rows: Sequence[Row], known: Equivalents, size_of: Callable[[str], in
     lines = [
         "## Scores",
         "",
-        "| module | mutants | tried | found by a failure | by not ending | not found | of these equivalent | score |",
+        "| module | mutants | tried | found by a failure | by not ending | not found | of these explained | score |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for module in dict.fromkeys(row["module"] for row in rows):
