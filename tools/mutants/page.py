@@ -81,6 +81,8 @@ def _scores(rows: Sequence[Row], known: Equivalents, size_of: Callable[[str], in
     lines = [
         "## Scores",
         "",
+        f"{len(rows):,} mutants were tried.",
+        "",
         "| module | mutants | tried | found by a failure | by not ending | not found | of these explained | score |",
         "|---|---|---|---|---|---|---|---|",
     ]
