@@ -92,6 +92,7 @@ class Environment:
         with output_of(self._settings.name), suppress(ValueError):  # the log is closed already
             for line in lines:
                 sys.stdout.write(line.decode("utf-8", "replace").rstrip("\r\n") + "\n")
+                sys.stdout.flush()  # a pipe would keep it until more comes
 
     def _await_end(self, printing: threading.Thread) -> None:
         code = self._process.wait()
