@@ -10,7 +10,7 @@ from stepwire.audit import AuditAction, Audited
 from stepwire.server.services import Patience
 from tests.clients.replayed.behaviours import PYTHON, RESUMING, Behaviour, Expected
 from tests.clients.replayed.raw_client import RawClient, Returned
-from tests.clients.replayed.timeline import Timeline
+from tests.clients.replayed.timeline import FakeTimeline
 from tests.kits import OUTPUT, World
 from tests.server.messages import only_task
 
@@ -19,7 +19,7 @@ INSPECTOR = next(one for one in RESUMING if one.progress_resets)
 
 
 def client_of(world: World, behaviour: Behaviour) -> RawClient:
-    client = RawClient(behaviour, Timeline(world.clock), itertools.repeat(world.server))
+    client = RawClient(behaviour, FakeTimeline(world.clock), itertools.repeat(world.server))
     client.connect()
     return client
 

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from tests.clients.replayed.modern_hosts import HOSTS, OPENAI_AGENTS, ModernHost, Replayed
 from tests.clients.replayed.raw_client import Refused, Returned
-from tests.clients.replayed.timeline import Timeline
+from tests.clients.replayed.timeline import FakeTimeline
 from tests.kits import ARGUMENTS, OPTIONAL, OUTPUT, TOOLS, World, catalog_of
 from tests.server.messages import only_task
 
@@ -17,7 +17,7 @@ each_host = pytest.mark.parametrize("host", HOSTS, ids=lambda one: one.label)
 
 def replayed(host: ModernHost, reads: str = "text") -> Replayed:
     world = World(catalog=catalog_of(*TOOLS, MAY_ANSWER))
-    return Replayed(host, world, Timeline(world.clock), reads)
+    return Replayed(host, world, FakeTimeline(world.clock), reads)
 
 
 def succeed(site: Replayed) -> None:

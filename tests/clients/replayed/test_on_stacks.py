@@ -5,12 +5,8 @@ time passes until an end is known is the machine's to say; so each case goes on 
 counts is where it ends: at the tool's own result, with nothing started twice and the session unharmed.
 """
 
-import heapq
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from itertools import count
 from typing import Any, Final, cast
 
 import pytest
@@ -39,34 +35,17 @@ each_client = pytest.mark.parametrize("behaviour", EVERY, ids=lambda one: one.la
 pytestmark = pytest.mark.long
 
 
-@dataclass
-class StackTimeline:
-    """The timeline of a client on a stack: an event comes while the client waits, and not within a handler."""
+class StackTimeline(Timeline):
+    """On a stack: an event happens while the client waits, and not within a handler."""
 
-    clock: Clock
-    _due: list[tuple[datetime, int, Callable[[], object]]] = field(
-        default_factory=list[tuple[datetime, int, Callable[[], object]]]
-    )
-    _order: Iterator[int] = field(default_factory=count)
-
-    def __post_init__(self) -> None:
-        self.began = self.clock.now()
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the timeline began."""
-        return (self.clock.now() - self.began).total_seconds()
-
-    def after(self, seconds: float, event: Callable[[], object]) -> None:
-        """Let an event happen so many seconds from now."""
-        heapq.heappush(self._due, (self.clock.now() + timedelta(seconds=seconds), next(self._order), event))
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self._clock = clock
 
     def wait(self, seconds: float) -> None:
         """Let time pass for a client."""
-        self.clock.move(seconds=seconds)
-        while self._due and self._due[0][0] <= self.clock.now():
-            _, _, event = heapq.heappop(self._due)
-            event()
+        self._clock.move(seconds=seconds)
+        self._catch_up()
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +70,7 @@ def connect(stack: Deployed, clock: Clock) -> Callable[[Behaviour], RawClient]:
     """Connect a client."""
 
     def connected(behaviour: Behaviour) -> RawClient:
-        client = RawClient(behaviour, cast(Timeline, StackTimeline(clock)), cast(Any, itertools.repeat(stack.server)))
+        client = RawClient(behaviour, StackTimeline(clock), cast(Any, itertools.repeat(stack.server)))
         client.connect()
         return client
 

@@ -12,7 +12,7 @@ from jsonschema.validators import Draft202012Validator
 from tests.clients.long_work import SCHEMAS, LongWork
 from tests.clients.replayed.behaviours import Behaviour
 from tests.clients.replayed.raw_client import RawClient, Returned
-from tests.clients.replayed.timeline import Timeline
+from tests.clients.replayed.timeline import FakeTimeline
 from tests.server.clients import LegacyClient
 
 Json = dict[str, Any]
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 def tools_and_unfinished_results() -> Json:
     """List the tools, and call each so that it outlasts the wait."""
     world = LongWork().world
-    client = RawClient(Behaviour("a test", "anybody"), Timeline(world.clock), itertools.repeat(world.server))
+    client = RawClient(Behaviour("a test", "anybody"), FakeTimeline(world.clock), itertools.repeat(world.server))
     client.connect()
     outcomes = {name: client.call(name) for name in SCHEMAS}
     results = {name: outcome.result for name, outcome in outcomes.items() if isinstance(outcome, Returned)}

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from stepwire.json_text import write
 from tests.clients.replayed.behaviours import CLIENTS, Behaviour, Expected
 from tests.clients.replayed.raw_client import ANSWER, Dropped, RawClient, Refused, Returned
-from tests.clients.replayed.timeline import Timeline
+from tests.clients.replayed.timeline import FakeTimeline, Timeline
 from tests.kits import ARGUMENTS, OPTIONAL, OUTPUT, STRUCTURED, TOOLS, World, catalog_of
 from tests.server.instances import another_instance
 from tests.server.messages import inputs_of, only_task
@@ -63,7 +63,7 @@ class Site:
 
 def site_of(behaviour: Behaviour) -> Site:
     world = World(catalog=catalog_of(*TOOLS, ASKING, GROUPED))
-    timeline = Timeline(world.clock)
+    timeline = FakeTimeline(world.clock)
     client = RawClient(behaviour, timeline, itertools.cycle([world.server, another_instance(world)]))
     client.connect()
     return Site(world, timeline, client)

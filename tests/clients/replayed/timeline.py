@@ -1,46 +1,64 @@
-"""Time in a world of fakes: scheduled events happen while a client waits or a function sleeps."""
+"""The time of a replayed client: scheduled events happen while it waits."""
 
 import heapq
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from itertools import count
+from typing import Protocol
 
 from tests.fakes import FixedClock
 
 
-@dataclass
-class Timeline:
-    """Moves a clock, and runs each event at its time."""
+class Clock(Protocol):
+    """Whatever tells the time."""
 
-    clock: FixedClock
-    _due: list[tuple[datetime, int, Callable[[], object]]] = field(
-        default_factory=list[tuple[datetime, int, Callable[[], object]]]
-    )
-    _order: Iterator[int] = field(default_factory=count)
+    def now(self) -> datetime:
+        """Return the time."""
+        ...
 
-    def __post_init__(self) -> None:
-        self.clock.on_sleep = self._catch_up
-        self.began = self.clock.now()
+
+class Timeline(ABC):
+    """Keeps scheduled events until their time."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._now = clock.now
+        self._began = clock.now()
+        self._due: list[tuple[datetime, int, Callable[[], object]]] = []
+        self._order = count()
 
     @property
     def seconds(self) -> float:
         """Seconds since the timeline began."""
-        return (self.clock.now() - self.began).total_seconds()
+        return (self._now() - self._began).total_seconds()
 
     def after(self, seconds: float, event: Callable[[], object]) -> None:
         """Schedule an event."""
-        heapq.heappush(self._due, (self.clock.now() + timedelta(seconds=seconds), next(self._order), event))
+        heapq.heappush(self._due, (self._now() + timedelta(seconds=seconds), next(self._order), event))
+
+    @abstractmethod
+    def wait(self, seconds: float) -> None:
+        """Let time pass for a client."""
+
+    def _catch_up(self) -> None:
+        """Run the events whose time has come."""
+        while self._due and self._due[0][0] <= self._now():
+            _, _, event = heapq.heappop(self._due)
+            event()
+
+
+class FakeTimeline(Timeline):
+    """In a world of fakes: each event happens at its time, also while a function sleeps."""
+
+    def __init__(self, clock: FixedClock) -> None:
+        super().__init__(clock)
+        self._clock = clock
+        clock.on_sleep = self._catch_up
 
     def wait(self, seconds: float) -> None:
         """Let time pass for a client."""
-        end = self.clock.now() + timedelta(seconds=seconds)
+        end = self._clock.now() + timedelta(seconds=seconds)
         while self._due and self._due[0][0] <= end:
-            self.clock.time = max(self.clock.time, self._due[0][0])
+            self._clock.time = max(self._clock.time, self._due[0][0])
             self._catch_up()
-        self.clock.time = max(self.clock.time, end)
-
-    def _catch_up(self) -> None:
-        while self._due and self._due[0][0] <= self.clock.now():
-            _, _, event = heapq.heappop(self._due)
-            event()
+        self._clock.time = max(self._clock.time, end)

@@ -7,7 +7,7 @@ import pytest
 from stepwire.json_text import write
 from tests.clients.replayed.behaviours import QWEN_CODE
 from tests.clients.replayed.raw_client import ANSWER, RawClient, Returned
-from tests.clients.replayed.timeline import Timeline
+from tests.clients.replayed.timeline import FakeTimeline
 from tests.kits import OUTPUT, TOOLS, World, catalog_of
 from tests.server.fetching import ASKING
 from tests.server.messages import only_task
@@ -22,7 +22,7 @@ def world() -> World:
 @pytest.fixture
 def client(world: World) -> RawClient:
     """A client that declares cards, and nothing that it can be asked."""
-    client = RawClient(QWEN_CODE, Timeline(world.clock), itertools.repeat(world.server))
+    client = RawClient(QWEN_CODE, FakeTimeline(world.clock), itertools.repeat(world.server))
     client.connect()
     return client
 
