@@ -151,7 +151,7 @@ def chosen(files: Iterable[Path], size: int, seed: int, only: Sequence[str] = ()
 
 
 Place = tuple[str, int]
-"""The qualified name of a function, and the how manieth of that name in its file it is."""
+"""The qualified name of a function, and its position among those of that name in its file, from 1."""
 
 
 def codes(source: str, path: str) -> Iterator[tuple[Place, CodeType]]:

@@ -49,11 +49,23 @@ class _Recorded:
     failed: frozenset[str]
 
 
-class _Recorder:
-    """A plugin of pytest that records the lines that each test runs, into a file of coverage."""
+class Failures:
+    """A plugin of pytest that notes the tests that fail."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a failure, in whatever part of the test."""
+        if report.failed:
+            self.seen.append(report.nodeid)
+
+
+class _Recorder(Failures):
+    """A plugin that also records the lines that each test runs, into a file of coverage."""
 
     def __init__(self, file: Path) -> None:
-        self._failed: set[str] = set()
+        super().__init__()
         self._coverage = Coverage(data_file=str(file), include=[f"{KIT}/*"], config_file=False)
         self._running = ""
 
@@ -69,9 +81,8 @@ class _Recorder:
             seconds[item.nodeid] = time.perf_counter() - begun
         self._coverage.stop()
         self._coverage.save()
-        return _Recorded(
-            {test: spent for test, spent in seconds.items() if test not in self._failed}, frozenset(self._failed)
-        )
+        failed = frozenset(self.seen)
+        return _Recorded({test: spent for test, spent in seconds.items() if test not in failed}, failed)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
@@ -83,11 +94,6 @@ class _Recorder:
             return (yield)
         finally:
             self._coverage.switch_context(self._running)
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the tests that fail."""
-        if report.failed:
-            self._failed.add(report.nodeid)
 
 
 def reach_of(session: pytest.Session, folder: Path, count: int) -> Reach:
@@ -109,7 +115,7 @@ def reach_of(session: pytest.Session, folder: Path, count: int) -> Reach:
 
 
 def _parts(items: Sequence[pytest.Item], count: int) -> list[list[pytest.Item]]:
-    """Divide tests by their files, every so manieth to the same part."""
+    """Divide tests by their files; the parts take turns."""
     files = list(dict.fromkeys(file_of(item.nodeid) for item in items))
     part_of = {file: at % count for at, file in enumerate(files)}
     return [[item for item in items if part_of[file_of(item.nodeid)] == part] for part in range(count)]

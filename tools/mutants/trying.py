@@ -11,7 +11,7 @@ from tests import waiting
 from tools.mutants.forks import Job, side_by_side
 from tools.mutants.mutations import Mutant
 from tools.mutants.patching import Functions
-from tools.mutants.reaching import Reach
+from tools.mutants.reaching import Failures, Reach
 
 Outcome = Literal["killed", "hung", "survived", "unreached"]
 """Hung: the tests did not end in their time, which whoever runs them would see. Unreached: no test runs the lines."""
@@ -47,20 +47,8 @@ HANG_GUARD: Final = 10.0
 """Seconds after which a test's wait fails. The kit under a mutant is often one that never answers."""
 
 
-class _Failures:
-    """A plugin of pytest that notes the tests that fail."""
-
-    def __init__(self) -> None:
-        self.seen: list[str] = []
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note a failure, in whatever part of the test."""
-        if report.failed:
-            self.seen.append(report.nodeid)
-
-
 def suite_of(test: str) -> str:
-    """Return the suite of a test: its folder and the one above it, such as tests/unit."""
+    """Return the suite of a test: the first two folders of its path, such as tests/unit."""
     return "/".join(test.split("/")[:2])
 
 
@@ -107,7 +95,7 @@ def _killers(
     functions.replace(mutant)
     tests_wait: Any = waiting
     tests_wait.HANG_GUARD = HANG_GUARD
-    failures = _Failures()
+    failures = Failures()
     config.pluginmanager.register(failures)
     found: list[str] = []
     for group in groups:
@@ -116,7 +104,7 @@ def _killers(
     return found
 
 
-def _first_failure(items: Sequence[pytest.Item], failures: _Failures) -> list[str]:
+def _first_failure(items: Sequence[pytest.Item], failures: Failures) -> list[str]:
     for item, following in zip(items, [*items[1:], None], strict=True):
         item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
         if failures.seen:
