@@ -2,8 +2,7 @@
 
 Either text for people, in colour if the terminal supports it, or one JSON object per line for programs. The rule: lines
 fit the terminal, except for the reason of an error and what is not delivered; in a pipe or in JSON they are never
-shortened. The local stack's
-own warnings are shown; those of functions, and all tracebacks, go to the log file.
+shortened. The local stack's own warnings are shown; those of functions, and all tracebacks, go to the log file.
 """
 
 import dataclasses
