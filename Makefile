@@ -20,6 +20,8 @@ SAM := env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS SAM_CLI_TELEMETRY=0 .venv-sam/bin
 
 # Targets and tests start many interpreters; without cached bytecode, each would compile every module it imports.
 unexport PYTHONDONTWRITEBYTECODE
+# Where it is set, output that is never flushed arrives all the same, and a test that waits for it passes.
+unexport PYTHONUNBUFFERED
 
 USER_TARGETS := demo|run|logs|test|build|deploy|replay|clean
 
